@@ -1,0 +1,16 @@
+import { fileURLToPath } from "node:url"
+import { defineConfig } from "vitest/config"
+
+const src = (file: string): string => fileURLToPath(new URL(`./src/${file}`, import.meta.url))
+
+// Tests import what users import. A last segment in lower case is a group, in PascalCase a module.
+export default defineConfig({
+  resolve: {
+    alias: [
+      { find: /^quiesce$/, replacement: src("index.ts") },
+      { find: /^quiesce\/((?:[a-z][\w-]*\/)*[a-z][\w-]*)$/, replacement: src("$1/index.ts") },
+      { find: /^quiesce\/(.+)$/, replacement: src("$1.ts") }
+    ]
+  },
+  test: { include: ["test/**/*.test.ts"] }
+})
