@@ -12,5 +12,14 @@ export default defineConfig({
       { find: /^quiesce\/(.+)$/, replacement: src("$1.ts") }
     ]
   },
-  test: { include: ["test/**/*.test.ts"] }
+  test: {
+    include: ["test/**/*.test.ts"],
+    reporters: ["default", "./test/support/counts.ts"],
+    coverage: {
+      provider: "v8",
+      include: ["src/**/*.ts"],
+      exclude: ["src/**/index.ts"],
+      reporter: ["text", "html"]
+    }
+  }
 })

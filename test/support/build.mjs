@@ -30,7 +30,12 @@ for (const file of files("dist")) {
 if (sources.length === 0) process.exit(0)
 
 const complete = [...expected].every((file) => fs.existsSync(path.join("dist", file)))
-const inputs = [...sources.map((file) => path.join("src", file)), "tsconfig.json", "tsconfig.build.json", "package.json"]
+const inputs = [
+  ...sources.map((file) => path.join("src", file)),
+  "tsconfig.json",
+  "tsconfig.build.json",
+  "package.json"
+]
 const builtAt = modifiedAt(stamp)
 if (complete && inputs.every((file) => modifiedAt(file) < builtAt)) process.exit(0)
 
