@@ -1,0 +1,283 @@
+/**
+ * Moves cancellation across the border between `AbortSignal` and Effect, both ways.
+ *
+ * A promise cannot be interrupted: it can be asked to stop, and it can be awaited. `Effect.promise` and `tryPromise` ask
+ * and leave. Here whoever leaves has waited (L3), a failure that comes late is kept (L5), and the reason is the same
+ * object on both sides (L6).
+ *
+ * @since 0.1.0
+ */
+import * as Cause from "effect/Cause"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import { isFunction } from "effect/Predicate"
+import * as Runtime from "effect/Runtime"
+import * as RuntimeFlags from "effect/RuntimeFlags"
+import { Cancellation, endedMessage, logLateFailures, ownerIn, toService } from "./Cancellation.js"
+import * as CancelCause from "./CancelCause.js"
+import { Bridge, type Settled } from "./internal/abort/bridge.js"
+import { Owner } from "./internal/cancellation/owner.js"
+import { interruptionCause, runOwned } from "./internal/cancellation/runOwned.js"
+import { type Origin, startFiber } from "./internal/startFiber.js"
+
+/**
+ * What the body of a promise operation is given.
+ *
+ * `signal` aborts when the operation is to stop, with the owner's reason. It is made when it is read: a body that does
+ * not use it costs none.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Body {
+  readonly signal: AbortSignal
+}
+
+/**
+ * How to run a promise as an operation.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface FromPromiseOptions<A, E> {
+  /** Starts the promise. */
+  readonly try: (body: Body) => PromiseLike<A>
+  /** Turns a rejection, or what `try` threw, into a typed failure. Not called for the cancellation itself. */
+  readonly catch: (error: unknown) => E
+  /** Takes a value that arrives after an interruption, so that what it holds is not lost. Awaited. */
+  readonly release?: ((value: A) => Effect.Effect<void>) | undefined
+}
+
+// `fromPromise` and `abandon` differ only in how they meet their interruption.
+const start = <A, E>(
+  options: FromPromiseOptions<A, E>,
+  interrupted: (bridge: Bridge<A>, owner: Owner, interruption: Cause.Cause<never>) => Effect.Effect<A, E>
+): Effect.Effect<A, E, Cancellation> =>
+  Effect.withFiberRuntime((fiber) =>
+    Effect.uninterruptibleMask((restore) => {
+      const owner = ownerIn(fiber.currentContext)
+      if (owner.hasEnded) return Effect.dieMessage(endedMessage("A promise operation")) // L14
+      if (owner.cause !== undefined) return Effect.interrupt // L10: a cancelled owner starts nothing
+      const bridge = new Bridge<A>(owner, fiber)
+      bridge.start(options.try)
+      return Effect.matchCauseEffect(restore(bridge.settlement.wait()), {
+        onSuccess: (settled) => conclude(settled, bridge, owner, options),
+        onFailure: (interruption) => interrupted(bridge, owner, interruption)
+      })
+    })
+  )
+
+const conclude = <A, E>(
+  settled: Settled<A>,
+  bridge: Bridge<A>,
+  owner: Owner,
+  options: FromPromiseOptions<A, E>
+): Effect.Effect<A, E> => {
+  if (settled._tag === "Resolved") return Effect.succeed(settled.value)
+  if (bridge.isCancellation(settled.error)) return Effect.interrupt // a cancelled capability is an interruption (W3)
+  const error = options.catch(settled.error)
+  if (owner.cause !== undefined) owner.recordFailure(error) // L5
+  return Effect.fail(error)
+}
+
+/**
+ * Runs a promise as an operation of its owner, and never leaves before it has settled.
+ *
+ * An interruption aborts the body's signal with the owner's reason and waits for the promise; what it then rejects with,
+ * if that is not the cancellation itself, is added to the interruption, kept with a cancelled owner, and logged
+ * otherwise (L5). A value that comes too late goes to `release`. The promise is not started under a cancelled owner
+ * (L10). Nothing is left behind: no listener, no running promise, no unhandled rejection.
+ *
+ * Errors are mapped by `catch`, in here, and not by a `mapError` behind it: Effect strips the failures of an interrupted
+ * fiber there. Without `catch` a rejection fails as `UnknownException`.
+ *
+ * @example
+ * ```ts
+ * import * as assert from "node:assert"
+ * import { Effect } from "effect"
+ * import { Abort, Cancellation } from "quiesce"
+ *
+ * const bytes = Abort.fromPromise({
+ *   try: ({ signal }) => (signal.aborted ? Promise.reject(signal.reason) : Promise.resolve(new Uint8Array(3))),
+ *   catch: (error) => new Error("no bytes", { cause: error })
+ * })
+ * assert.strictEqual((await Effect.runPromise(Cancellation.own(bytes))).length, 3)
+ * ```
+ *
+ * @see {@link toPromise} for the opposite direction
+ * @since 0.1.0
+ * @category converting
+ */
+export const fromPromise: {
+  <A, E>(options: FromPromiseOptions<A, E>): Effect.Effect<A, E, Cancellation>
+  <A>(evaluate: (body: Body) => PromiseLike<A>): Effect.Effect<A, Cause.UnknownException, Cancellation>
+} = <A, E>(
+  options: FromPromiseOptions<A, E> | ((body: Body) => PromiseLike<A>)
+): Effect.Effect<A, E | Cause.UnknownException, Cancellation> =>
+  isFunction(options)
+    ? settleFirst({ try: options, catch: (error) => new Cause.UnknownException(error) })
+    : settleFirst(options)
+
+const settleFirst = <A, E>(options: FromPromiseOptions<A, E>): Effect.Effect<A, E, Cancellation> =>
+  start(options, (bridge, owner, interruption) => {
+    bridge.abort(interruptionCause(interruption))
+    return Effect.flatMap(bridge.settlement.wait(), (settled) =>
+      afterInterruption(settled, bridge, owner, options, interruption)
+    )
+  })
+
+const afterInterruption = <A, E>(
+  settled: Settled<A>,
+  bridge: Bridge<A>,
+  owner: Owner,
+  options: FromPromiseOptions<A, E>,
+  interruption: Cause.Cause<never>
+): Effect.Effect<A, E> => {
+  const stopped = Effect.failCause(interruption)
+  if (settled._tag === "Resolved") {
+    return options.release === undefined ? stopped : Effect.zipRight(options.release(settled.value), stopped)
+  }
+  if (bridge.isCancellation(settled.error)) return stopped
+  const error = options.catch(settled.error)
+  const late = Effect.failCause(Cause.sequential(interruption, Cause.fail(error)))
+  if (owner.cause === undefined) return Effect.zipRight(logLateFailures([error]), late)
+  owner.recordFailure(error) // L5: the next mapError, catchTag or concurrent `all` would strip it
+  return late
+}
+
+/**
+ * The one escape hatch: runs a promise that is *not* awaited once it was asked to stop.
+ *
+ * An interruption aborts the signal and leaves at once. The work is then named in the result of the call
+ * (`ToolResult.escaped`) and a warning is logged (L4). Whatever it settles with later is dropped; a rejection is never
+ * unhandled. Use it for code that is known never to come back, and for nothing else.
+ *
+ * @example
+ * ```ts
+ * import * as assert from "node:assert"
+ * import { Effect } from "effect"
+ * import { Abort, Cancellation } from "quiesce"
+ *
+ * const quick = Abort.abandon({ name: "legacy driver", try: () => Promise.resolve(1), catch: (error) => error })
+ * assert.strictEqual(await Effect.runPromise(Cancellation.own(quick)), 1)
+ * ```
+ *
+ * @since 0.1.0
+ * @category converting
+ */
+export const abandon = <A, E>(
+  options: FromPromiseOptions<A, E> & {
+    /** What is still running, in words. */
+    readonly name: string
+  }
+): Effect.Effect<A, E, Cancellation> =>
+  start(options, (bridge, owner, interruption) => {
+    bridge.abort(interruptionCause(interruption))
+    owner.leave(bridge)
+    owner.recordEscape(`${options.name} (abandoned)`)
+    return Effect.zipRight(
+      Effect.logWarning(`"${options.name}" was asked to stop and abandoned; it may still be running`),
+      Effect.failCause(interruption)
+    )
+  })
+
+const defaultOrigin: Origin = {
+  fiberRefs: Runtime.defaultRuntime.fiberRefs,
+  runtimeFlags: Runtime.defaultRuntime.runtimeFlags
+}
+
+/**
+ * Whether something failed that is not the cancellation of `owner` itself.
+ */
+const failureIn = (cause: Cause.Cause<unknown>, owner: Owner): { readonly error: unknown } | undefined => {
+  if (!Cause.isInterruptedOnly(cause)) return { error: Cause.squash(cause) }
+  return owner.lateFailures.length > 0 ? { error: owner.lateFailures[0] } : undefined
+}
+
+const run = <A, E, R>(
+  effect: Effect.Effect<A, E, R>,
+  context: Context.Context<Exclude<R, Cancellation>>,
+  origin: Origin,
+  signal: AbortSignal | undefined
+): Promise<A> =>
+  new Promise((resolve, reject) => {
+    if (signal?.aborted === true) return reject(signal.reason) // L10: not one operation runs
+    const owner = new Owner(undefined)
+    if (signal !== undefined) owner.follow(signal)
+    const owned = Context.add(context, Cancellation, toService(owner)) as Context.Context<R>
+    const interruptible = { ...origin, runtimeFlags: RuntimeFlags.enable(origin.runtimeFlags, RuntimeFlags.Interruption) }
+    const program = Effect.flatMap(
+      runOwned(effect, owner, owned, interruptible, (wait) => wait),
+      (exit) => {
+        if (Exit.isSuccess(exit)) return Effect.sync(() => resolve(exit.value))
+        const failure = failureIn(exit.cause, owner)
+        const unseen = owner.lateFailures.filter((error) => error !== failure?.error)
+        return Effect.zipRight(
+          logLateFailures(unseen),
+          Effect.sync(() => {
+            if (failure !== undefined) reject(failure.error) // L5: specific beats generic
+            else reject(CancelCause.toReason(owner.cause ?? interruptionCause(exit.cause))) // L6
+          })
+        )
+      }
+    )
+    startFiber(program, Context.empty(), origin)
+  })
+
+/**
+ * Runs an effect for a host that has promises and signals, as an owner that the signal cancels.
+ *
+ * If the signal has aborted, not one operation of the effect runs. The promise settles when the effect has ended and
+ * nothing that it started under its owner runs any more (L3). It rejects with the effect's failure itself, never a
+ * wrapper; when the effect was stopped, with `signal.reason`, the same object, unless a failure that is not the
+ * cancellation came with it (L5, L6). A success stays a success: the value of an effect that completed in spite of the
+ * abort, such as the result of an aborted call, is not thrown away. The listener is removed on every path (L10).
+ *
+ * @example
+ * ```ts
+ * import * as assert from "node:assert"
+ * import { Effect } from "effect"
+ * import { Abort } from "quiesce"
+ *
+ * const reason = new Error("user pressed stop")
+ * await assert.rejects(Abort.toPromise(Effect.never, { signal: AbortSignal.abort(reason) }), reason)
+ * ```
+ *
+ * @see {@link fromPromise} for the opposite direction
+ * @since 0.1.0
+ * @category converting
+ */
+export const toPromise = <A, E>(
+  effect: Effect.Effect<A, E, Cancellation>,
+  options?: { readonly signal?: AbortSignal | undefined }
+): Promise<A> => run(effect, Context.empty(), defaultOrigin, options?.signal)
+
+/**
+ * As `toPromise`, for an effect that needs the services of `runtime` as well.
+ *
+ * @example
+ * ```ts
+ * import * as assert from "node:assert"
+ * import { Effect, Runtime } from "effect"
+ * import { Abort } from "quiesce"
+ *
+ * const toPromise = Abort.toPromiseWith(Runtime.defaultRuntime)
+ * assert.strictEqual(await toPromise(Effect.succeed(1)), 1)
+ * ```
+ *
+ * @since 0.1.0
+ * @category converting
+ */
+export const toPromiseWith =
+  <R>(runtime: Runtime.Runtime<R>) =>
+  <A, E>(
+    effect: Effect.Effect<A, E, R | Cancellation>,
+    options?: { readonly signal?: AbortSignal | undefined }
+  ): Promise<A> =>
+    run<A, E, R | Cancellation>(
+      effect,
+      runtime.context as Context.Context<Exclude<R, Cancellation>>,
+      { fiberRefs: runtime.fiberRefs, runtimeFlags: runtime.runtimeFlags },
+      options?.signal
+    )

@@ -1,0 +1,48 @@
+/**
+ * One timer on a fiber's clock.
+ *
+ * With the live clock it is one `setTimeout`, cleared in the same step in which it is cancelled, so that a finished call
+ * leaves no handle behind (L3). Any other clock (a test's, the explorer's) only knows `sleep`, which needs a fiber.
+ */
+import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
+import * as DefaultServices from "effect/DefaultServices"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as FiberId from "effect/FiberId"
+import * as FiberRefs from "effect/FiberRefs"
+import { type Origin, startFiber } from "./startFiber.js"
+
+const liveClock = Context.get(DefaultServices.liveServices, Clock.Clock)
+
+/** The longest delay that a timer of the host can wait: 2^31 - 1 ms. */
+/** @internal */
+export const maxTimerMillis = 2_147_483_647
+
+/**
+ * The clock of a fiber.
+ *
+ * @internal
+ */
+export const clockOf = (origin: Origin): Clock.Clock =>
+  Context.get(FiberRefs.getOrDefault(origin.fiberRefs, DefaultServices.currentServices), Clock.Clock)
+
+/**
+ * Calls `task` once after `millis`, unless the returned function is called before.
+ *
+ * @internal
+ */
+export const startTimer = (origin: Origin, millis: number, task: () => void): (() => void) => {
+  const clock = clockOf(origin)
+  if (clock === liveClock) {
+    // @effect-diagnostics-next-line globalTimers:off
+    const handle = setTimeout(task, millis)
+    return () => clearTimeout(handle)
+  }
+  const sleeper = startFiber(
+    Effect.zipRight(clock.sleep(Duration.millis(millis)), Effect.sync(task)),
+    Context.empty(),
+    origin
+  )
+  return () => sleeper.unsafeInterruptAsFork(FiberId.none)
+}
