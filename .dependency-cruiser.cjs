@@ -9,7 +9,7 @@ const floors = [
   { name: "1-words", modules: ["CancelCause", "ToolCall", "ToolResult", "ToolError", "Content"], folders: [] },
   { name: "2-ownership", modules: ["Cancellation", "Abort", "Handoff"], folders: [] },
   { name: "3-capabilities", modules: [], folders: ["capability"] },
-  { name: "4-definitions", modules: ["Tool", "Toolkit", "Policy"], folders: [] },
+  { name: "4-definitions", modules: ["Tool", "ToolContext", "Toolkit", "Policy"], folders: [] },
   { name: "5-execution", modules: ["ToolRuntime"], folders: [] },
   { name: "6-agents", modules: ["Session", "Inbox", "Agent", "AgentEvent"], folders: [] },
   { name: "7-borders", modules: [], folders: ["promise", "node", "adapters", "testing", "tools", "cli"] }
