@@ -1,0 +1,84 @@
+/**
+ * Starts one command, or says why it did not start.
+ *
+ * Everything here happens in one synchronous step: Node spawns synchronously, so there is no moment at which a process
+ * exists and nobody knows of it.
+ */
+import { type ChildProcess, spawn } from "node:child_process"
+import * as Duration from "effect/Duration"
+import type * as Process from "../capability/Process.js"
+import { Settlement } from "../internal/settlement.js"
+import type { Origin } from "../internal/startFiber.js"
+import { maxTimerMillis } from "../internal/timer.js"
+import { scrubbedEnvironment } from "./environment.js"
+import { Output } from "./output.js"
+import { type Limits, ProcessGroup } from "./processGroup.js"
+import { explain, failure } from "./spawnFailure.js"
+
+/** @internal */
+export type Start =
+  | { readonly _tag: "Started"; readonly group: ProcessGroup; readonly stdout: Output; readonly stderr: Output }
+  | { readonly _tag: "NotStarted"; readonly error: Settlement<Process.ProcessError> }
+
+const defaultGrace = Duration.seconds(3)
+const defaultMaxOutputBytes = 64_000
+
+const notStarted = (error: Process.ProcessError): Start => {
+  const settlement = new Settlement<Process.ProcessError>()
+  settlement.settle(error)
+  return { _tag: "NotStarted", error: settlement }
+}
+
+const limitsOf = (options: Process.RunOptions): Limits | string => {
+  const graceMillis = Duration.toMillis(options.grace ?? defaultGrace)
+  const timeoutMillis = Duration.toMillis(options.timeout ?? Duration.infinity)
+  const max = options.maxOutputBytes ?? 0
+  if (!(max >= 0)) return `maxOutputBytes must be 0 or more, not ${max}`
+  if (graceMillis > maxTimerMillis) return `grace must be at most ${maxTimerMillis} milliseconds`
+  if (timeoutMillis === Number.POSITIVE_INFINITY) return { graceMillis, timeoutMillis: undefined }
+  if (timeoutMillis <= 0 || timeoutMillis > maxTimerMillis) {
+    return `timeout must be more than nothing and at most ${maxTimerMillis} milliseconds, or infinite`
+  }
+  return { graceMillis, timeoutMillis }
+}
+
+/**
+ * Starts a command as the leader of a process group of its own.
+ *
+ * @internal
+ */
+export const startProcess = (options: Process.RunOptions, origin: Origin): Start => {
+  if (process.platform === "win32") return notStarted(failure(options, "PlatformNotSupported"))
+  const limits = limitsOf(options)
+  if (typeof limits === "string") return notStarted(failure(options, "InvalidOptions", limits))
+  const env = scrubbedEnvironment(options.env)
+  const { PATH: searched = "" } = env
+  let child: ChildProcess
+  try {
+    child = spawn(options.command, options.args ?? [], {
+      cwd: options.cwd,
+      env,
+      // A group of its own, so that one signal reaches all. Not `signal`: it kills the leader only, and when the command
+      // does not exist, its listener stays.
+      detached: true,
+      stdio: [options.stdin === undefined ? "ignore" : "pipe", "pipe", "pipe"]
+    })
+  } catch (error) {
+    return notStarted(explain(options, searched, error as NodeJS.ErrnoException))
+  }
+  if (child.pid === undefined) {
+    const error = new Settlement<Process.ProcessError>()
+    child.once("error", (cause) => error.settle(explain(options, searched, cause)))
+    for (const pipe of child.stdio ?? []) pipe?.destroy()
+    return { _tag: "NotStarted", error }
+  }
+  const stdout = new Output(options.maxOutputBytes ?? defaultMaxOutputBytes)
+  const stderr = new Output(options.maxOutputBytes ?? defaultMaxOutputBytes)
+  const group = new ProcessGroup(child, child.pid, limits, origin, () => stdout.received + stderr.received)
+  child.stdout?.on("data", (chunk: Buffer) => stdout.add(chunk))
+  child.stderr?.on("data", (chunk: Buffer) => stderr.add(chunk))
+  // A command may close its pipes or end before it has read all: that is no failure, its exit code tells what is.
+  for (const pipe of child.stdio) pipe?.on("error", () => {})
+  child.stdin?.end(options.stdin)
+  return { _tag: "Started", group, stdout, stderr }
+}

@@ -1,0 +1,573 @@
+import * as fs from "node:fs"
+import * as os from "node:os"
+import * as path from "node:path"
+import { assert, describe, it, vi } from "@effect/vitest"
+import { Cause, type Duration, Effect, Exit, Fiber, type Scope } from "effect"
+import { Cancellation } from "quiesce"
+import * as Process from "quiesce/capability/Process"
+import * as NodeProcess from "quiesce/node/NodeProcess"
+import { alive, groupMembers, waitUntil, withArgument } from "../support/processes.js"
+
+/** A folder for one test. Its name is in the arguments of what the test starts, which finds it again. */
+class Place {
+  readonly folder = fs.mkdtempSync(path.join(os.tmpdir(), "quiesce-process-"))
+
+  /** Runs a bash script. `$0` is the folder. */
+  bash(script: string, options: Partial<Process.RunOptions> = {}) {
+    return Process.run({ command: "bash", args: ["-c", script, this.folder], cwd: this.folder, ...options })
+  }
+  path(name: string): string {
+    return path.join(this.folder, name)
+  }
+  read(name: string): string {
+    return fs.existsSync(this.path(name)) ? fs.readFileSync(this.path(name), "utf8") : ""
+  }
+  pid(name: string): number {
+    return Number(this.read(name))
+  }
+  written(...names: ReadonlyArray<string>): Effect.Effect<void> {
+    return waitUntil(() => names.every((name) => this.read(name).endsWith("\n")))
+  }
+  get running(): ReadonlyArray<number> {
+    return withArgument(this.folder)
+  }
+  close(): void {
+    for (const pid of this.running) process.kill(pid, "SIGKILL")
+    fs.rmSync(this.folder, { recursive: true, force: true })
+  }
+}
+
+const inPlace = <A, E>(
+  body: (place: Place) => Effect.Effect<A, E, Process.Process | Scope.Scope | Cancellation.Cancellation>
+) =>
+  Effect.acquireUseRelease(
+    Effect.sync(() => new Place()),
+    (place) => Effect.scoped(Cancellation.own(body(place))),
+    (place) => Effect.sync(() => place.close())
+  ).pipe(Effect.provide(NodeProcess.layer))
+
+/** Interrupts, and says how many milliseconds it took. */
+const interrupt = <A, E>(fiber: Fiber.Fiber<A, E>): Effect.Effect<number> =>
+  Effect.gen(function* () {
+    const start = performance.now()
+    const exit = yield* Fiber.interrupt(fiber)
+    assert.isTrue(Exit.isInterrupted(exit))
+    return performance.now() - start
+  })
+
+/** What `Cancellation.recordEscape` told the owner in context. Not public: a call's result shows it. */
+const recorded = Effect.map(
+  Cancellation.Cancellation,
+  (owner) => (owner as unknown as { readonly escaped: ReadonlyArray<string> }).escaped
+)
+
+const errorOf = (options: Process.RunOptions) => Effect.flip(Process.run(options))
+
+const sleeper = `(exec -a "$0" sleep 60)`
+const stubborn = `(trap "" TERM; echo $BASHPID >child; while :; do sleep 0.02; done)`
+const leftover = `(echo $BASHPID >child; exec -a "$0" sleep 60 >/dev/null 2>&1) & until [ -s child ]; do sleep 0.01; done`
+const grace: Duration.DurationInput = "250 millis"
+
+describe("what run tells", () => {
+  it.live("an exit code other than 0 is a result", () =>
+    inPlace((place) =>
+      Effect.gen(function* () {
+        const { pid, ...rest } = yield* place.bash("echo out; echo err >&2; exit 3")
+        assert.isAbove(pid, 1)
+        assert.deepStrictEqual(rest, {
+          stdout: "out\n",
+          stderr: "err\n",
+          stdoutTruncated: false,
+          stderrTruncated: false,
+          exitCode: 3,
+          signal: undefined,
+          timedOut: false,
+          escaped: []
+        })
+      })
+    )
+  )
+
+  it.live("209: over its time, it is timed out, and the signal that ended it is a fact of its own", () =>
+    inPlace((place) =>
+      Effect.gen(function* () {
+        const result = yield* place.bash("exec sleep 60", { timeout: "100 millis" })
+        assert.deepInclude(result, { timedOut: true, exitCode: undefined, signal: "SIGTERM" })
+      })
+    )
+  )
+
+  it.live("209: over its time, it may still exit in its own way", () =>
+    inPlace((place) =>
+      Effect.gen(function* () {
+        const result = yield* place.bash("trap 'echo bye; exit 0' TERM; sleep 60 & wait", { timeout: "200 millis" })
+        assert.deepInclude(result, { timedOut: true, exitCode: 0, signal: undefined, stdout: "bye\n" })
+      })
+    )
+  )
+
+  it.live("209: what kills itself is neither timed out nor interrupted", () =>
+    inPlace((place) =>
+      Effect.gen(function* () {
+        const killed = yield* place.bash("kill -KILL $$", { timeout: "10 seconds" })
+        assert.deepInclude(killed, { timedOut: false, exitCode: undefined, signal: "SIGKILL" })
+        const ended = yield* place.bash("kill -TERM $$")
+        assert.deepInclude(ended, { timedOut: false, exitCode: undefined, signal: "SIGTERM" })
+      })
+    )
+  )
+
+  it.live("209: the time that passes while leftovers are cleaned up is not the command's", () =>
+    inPlace((place) =>
+      Effect.gen(function* () {
+        const result = yield* place.bash(`${stubborn} & until [ -s child ]; do sleep 0.01; done`, {
+          timeout: "600 millis",
+          grace: "800 millis"
+        })
+        assert.deepInclude(result, { timedOut: false, exitCode: 0 })
+      })
+    )
+  )
+})
+
+describe("stopping", () => {
+  it.live("208: a leader that ignores SIGTERM is killed when its grace is over", () =>
+    inPlace((place) =>
+      Effect.gen(function* () {
+        const fiber = yield* Effect.fork(
+          place.bash(`trap "" TERM; echo $$ >leader; while :; do sleep 0.02; done`, { grace, timeout: "10 seconds" })
+        )
+        yield* place.written("leader")
+        const took = yield* interrupt(fiber)
+        assert.deepStrictEqual(groupMembers(place.pid("leader")), [])
+        assert.isAtLeast(took, 245)
+        assert.isBelow(took, 2000)
+      })
+    )
+  )
+
+  it.live("208: the signal of a host stops it as an interruption does", () =>
+    inPlace((place) =>
+      Effect.gen(function* () {
+        const controller = new AbortController()
+        const fiber = yield* Effect.fork(
+          Cancellation.ownSignal(place.bash("echo $$ >leader; sleep 60 & sleep 60; wait"), controller.signal)
+        )
+        yield* place.written("leader")
+        controller.abort(new Error("tab closed"))
+        assert.isTrue(Exit.isInterrupted(yield* Fiber.await(fiber)))
+        assert.deepStrictEqual(groupMembers(place.pid("leader")), [])
+      })
+    )
+  )
+
+  it.live("210: under a cancelled owner nothing is spawned", () =>
+    inPlace((place) =>
+      Effect.gen(function* () {
+        const effect = place.bash("echo $$ >leader")
+        assert.isTrue(Exit.isInterrupted(yield* Effect.exit(Cancellation.ownSignal(effect, AbortSignal.abort()))))
+        const ended = yield* Effect.scoped(Cancellation.ownScoped)
+        const late = yield* Effect.exit(Effect.provide(effect, ended))
+        assert.isTrue(Exit.isFailure(late) && Cause.isDie(late.cause))
+        const pending = yield* Effect.fork(
+          Effect.uninterruptibleMask((restore) => Effect.zipRight(Effect.sleep("20 millis"), restore(effect)))
+        )
+        yield* Effect.yieldNow()
+        yield* interrupt(pending)
+        assert.deepStrictEqual(place.running, [])
+        assert.strictEqual(place.read("leader"), "")
+      })
+    )
+  )
+
+  it.live("211: it does not complete before a descendant that ignores SIGTERM is gone", () =>
+    inPlace((place) =>
+      Effect.gen(function* () {
+        const busy = `(trap "" TERM; echo $BASHPID >child; while :; do echo x >>work; sleep 0.01; done)`
+        const fiber = yield* Effect.fork(place.bash(`echo $$ >leader; ${busy} & wait`, { grace }))
+        yield* place.written("leader", "child", "work")
+        const took = yield* interrupt(fiber)
+        const work = place.read("work")
+        assert.isFalse(alive(place.pid("child")))
+        assert.deepStrictEqual(groupMembers(place.pid("leader")), [])
+        assert.isAtLeast(took, 245)
+        yield* Effect.sleep("60 millis")
+        assert.strictEqual(place.read("work"), work)
+      })
+    )
+  )
+
+  it.live("213: SIGTERM is sent once, whoever asks, and nothing after the group is gone", () =>
+    inPlace((place) =>
+      Effect.gen(function* () {
+        const kill = vi.spyOn(process, "kill")
+        yield* Effect.addFinalizer(() => Effect.sync(() => kill.mockRestore()))
+        const controller = new AbortController()
+        const fiber = yield* Effect.fork(
+          Cancellation.ownSignal(
+            place.bash(`trap 'echo TERM >>asked' TERM; echo $$ >leader; while :; do sleep 0.02; done`, {
+              grace: "500 millis",
+              timeout: "400 millis"
+            }),
+            controller.signal
+          )
+        )
+        yield* place.written("leader")
+        controller.abort()
+        yield* Effect.all([interrupt(fiber), interrupt(fiber)], { concurrency: "unbounded" })
+        assert.strictEqual(place.read("asked"), "TERM\n")
+        NodeProcess.killAll()
+        const sent = kill.mock.calls.filter(([, signal]) => signal !== 0)
+        assert.deepStrictEqual(sent, [
+          [-place.pid("leader"), "SIGTERM"],
+          [-place.pid("leader"), "SIGKILL"]
+        ])
+      })
+    )
+  )
+
+  it.live("213: a command that leaves nothing behind gets no signal at all", () =>
+    inPlace((place) =>
+      Effect.gen(function* () {
+        const kill = vi.spyOn(process, "kill")
+        yield* Effect.addFinalizer(() => Effect.sync(() => kill.mockRestore()))
+        yield* place.bash("echo done")
+        NodeProcess.killAll()
+        assert.deepStrictEqual(
+          kill.mock.calls.filter(([, signal]) => signal !== 0),
+          []
+        )
+      })
+    )
+  )
+
+  it.live("a grandchild that ignores SIGTERM is killed although its leader went at once", () =>
+    inPlace((place) =>
+      Effect.gen(function* () {
+        const fiber = yield* Effect.fork(place.bash(`echo $$ >leader; ${stubborn} & ${sleeper} & wait`, { grace }))
+        yield* place.written("leader", "child")
+        yield* interrupt(fiber)
+        assert.deepStrictEqual(groupMembers(place.pid("leader")), [])
+        assert.deepStrictEqual(place.running, [])
+      })
+    )
+  )
+
+  it.live("a grandchild that cleans up within its grace has done so", () =>
+    inPlace((place) =>
+      Effect.gen(function* () {
+        const tidy = `(trap 'sleep 0.3; echo tidy >cleaned; exit' TERM; echo $BASHPID >child; while :; do sleep 0.02; done)`
+        const fiber = yield* Effect.fork(place.bash(`${tidy} & wait`, { grace: "5 seconds" }))
+        yield* place.written("child")
+        const took = yield* interrupt(fiber)
+        assert.strictEqual(place.read("cleaned"), "tidy\n")
+        assert.deepStrictEqual(place.running, [])
+        assert.isBelow(took, 3000)
+      })
+    )
+  )
+
+  it.live("interrupted right at its spawn, nothing of it is alive", () =>
+    inPlace((place) =>
+      Effect.gen(function* () {
+        for (let i = 0; i < 30; i++) {
+          const fiber = yield* Effect.fork(place.bash(`sleep 60 & ${sleeper} & wait`))
+          for (let turn = 0; turn < i % 6; turn++) yield* i % 2 === 0 ? Effect.yieldNow() : Effect.sleep(0)
+          yield* interrupt(fiber)
+          assert.deepStrictEqual(place.running, [], `round ${i}`)
+        }
+      })
+    )
+  )
+
+  it.live("started from a daemon fiber, it is stopped at its owner's end (L14)", () =>
+    inPlace((place) =>
+      Effect.gen(function* () {
+        yield* Cancellation.own(
+          Effect.zipRight(Effect.forkDaemon(place.bash(`echo $$ >leader; ${sleeper}`)), place.written("leader"))
+        )
+        assert.deepStrictEqual(place.running, [])
+      })
+    )
+  )
+
+  it.live("in a protected region it runs to its end", () =>
+    inPlace((place) =>
+      Effect.gen(function* () {
+        const script = "echo $$ >leader; sleep 0.2; echo done >finished"
+        const fiber = yield* Effect.fork(Effect.uninterruptible(place.bash(script)))
+        yield* place.written("leader")
+        yield* Fiber.interrupt(fiber)
+        assert.strictEqual(place.read("finished"), "done\n")
+      })
+    )
+  )
+
+  it.live("killAll kills what is alive in one step, and those who wait see it", () =>
+    inPlace((place) =>
+      Effect.gen(function* () {
+        const first = yield* Effect.fork(place.bash(`trap "" TERM; echo $$ >one; while :; do sleep 0.02; done`))
+        const second = yield* Effect.fork(place.bash(`echo $$ >two; ${sleeper} & wait`))
+        yield* place.written("one", "two")
+        assert.strictEqual(NodeProcess.killAll(), 2)
+        assert.deepInclude(yield* Fiber.join(first), { signal: "SIGKILL", timedOut: false })
+        assert.deepInclude(yield* Fiber.join(second), { signal: "SIGKILL", timedOut: false })
+        assert.deepStrictEqual(place.running, [])
+        assert.strictEqual(NodeProcess.killAll(), 0)
+      })
+    )
+  )
+})
+
+describe("what the leader leaves behind", () => {
+  const ends = [
+    { end: "exit 0", facts: { exitCode: 0, signal: undefined } },
+    { end: "exit 3", facts: { exitCode: 3, signal: undefined } },
+    { end: "kill -KILL $$", facts: { exitCode: undefined, signal: "SIGKILL" } }
+  ]
+  for (const { end, facts } of ends) {
+    it.live(`after ${end}, its background child is ended too`, () =>
+      inPlace((place) =>
+        Effect.gen(function* () {
+          const result = yield* place.bash(`${leftover}; ${end}`)
+          assert.deepInclude(result, { ...facts, timedOut: false, escaped: [] })
+          assert.isFalse(alive(place.pid("child")))
+          assert.deepStrictEqual(groupMembers(result.pid), [])
+        })
+      )
+    )
+  }
+
+  it.live("a background child that ignores SIGTERM is killed after its grace, and its output is kept", () =>
+    inPlace((place) =>
+      Effect.gen(function* () {
+        const script = `(trap 'echo asked' TERM; echo $BASHPID >child; while :; do sleep 0.02; done) & until [ -s child ]; do sleep 0.01; done`
+        const result = yield* place.bash(script, { grace })
+        assert.deepInclude(result, { exitCode: 0, stdout: "asked\n" })
+        assert.isFalse(alive(place.pid("child")))
+      })
+    )
+  )
+
+  it.live("a grandchild in a session of its own that holds the pipe is named, not waited for", () =>
+    inPlace((place) =>
+      Effect.gen(function* () {
+        const start = performance.now()
+        const script = `setsid bash -c 'echo $$ >child; exec -a "$0" sleep 60' "$0" & until [ -s child ]; do sleep 0.01; done; echo out`
+        const result = yield* place.bash(script)
+        const named = [`process ${place.pid("child")} (sleep), which has left the process group ${result.pid}`]
+        assert.deepInclude(result, { exitCode: 0, stdout: "out\n", escaped: named })
+        assert.deepStrictEqual(yield* recorded, named)
+        assert.isBelow(performance.now() - start, 2000)
+        assert.isTrue(alive(place.pid("child")))
+      })
+    )
+  )
+
+  it.live("a grandchild that never stops writing from another session does not hold it either", () =>
+    inPlace((place) =>
+      Effect.gen(function* () {
+        const script = `setsid bash -c 'echo $$ >child; while :; do echo x; sleep 0.01; done' "$0" & until [ -s child ]; do sleep 0.01; done`
+        const result = yield* place.bash(script)
+        assert.match(result.escaped.join(), new RegExp(`^process ${place.pid("child")} \\(bash\\)`))
+        yield* waitUntil(() => !alive(place.pid("child"))) // nobody reads its pipe any more
+      })
+    )
+  )
+
+  it.live("on an interruption, one that only its parentage betrays is named to the owner", () =>
+    inPlace((place) =>
+      Effect.gen(function* () {
+        const silent = `setsid bash -c 'echo $$ >child; exec -a "$0" sleep 60' "$0" >/dev/null 2>&1 &`
+        const fiber = yield* Effect.fork(place.bash(`${silent} echo $$ >leader; wait`))
+        yield* place.written("leader", "child")
+        assert.isBelow(yield* interrupt(fiber), 2000)
+        assert.deepStrictEqual(yield* recorded, [
+          `process ${place.pid("child")} (sleep), which has left the process group ${place.pid("leader")}`
+        ])
+      })
+    )
+  )
+
+  it.live("a zombie that nobody reaps is not waited for", () =>
+    inPlace((place) =>
+      Effect.gen(function* () {
+        // The parent of the zombie leaves the group, so the zombie is its only member left.
+        const script = `exec perl -MPOSIX -e 'if (fork) { sleep 1 until -s "child"; exit } if (!fork) { exit } POSIX::setsid(); open F, ">child"; print F "$$\\n"; close F; $0 = shift; sleep 60' "$0" >/dev/null`
+        const start = performance.now()
+        const result = yield* place.bash(script, { grace: "10 seconds" })
+        assert.strictEqual(result.exitCode, 0, result.stderr)
+        process.kill(-result.pid, 0) // the zombie is there
+        assert.deepStrictEqual(groupMembers(result.pid), [])
+        assert.isBelow(performance.now() - start, 5000)
+      })
+    )
+  )
+})
+
+describe("what cannot be started", () => {
+  it.live("50 commands that do not exist leave nothing, and each says what to do", () =>
+    inPlace(() =>
+      Effect.gen(function* () {
+        const open = () => process.getActiveResourcesInfo().filter((name) => /Pipe|Process/.test(name)).length
+        const before = open()
+        for (let i = 0; i < 50; i++) {
+          const error = yield* errorOf({ command: "no-such-command-of-quiesce", stdin: "text", timeout: "1 minute" })
+          assert.strictEqual(error.code, "PROCESS_COMMAND_NOT_FOUND")
+          assert.match(error.message, /^"no-such-command-of-quiesce" was not found: install it/)
+        }
+        yield* waitUntil(() => open() <= before)
+        assert.strictEqual(NodeProcess.killAll(), 0)
+      })
+    )
+  )
+
+  it.live("a working directory that is missing, or a file, is told from a missing command", () =>
+    inPlace((place) =>
+      Effect.gen(function* () {
+        fs.writeFileSync(place.path("file"), "")
+        for (const cwd of [place.path("missing"), place.path("file")]) {
+          const error = yield* errorOf({ command: "bash", cwd })
+          assert.strictEqual(error.code, "PROCESS_BAD_WORKING_DIRECTORY")
+          assert.include(error.message, `cannot run in "${cwd}"`)
+        }
+      })
+    )
+  )
+
+  it.live("a file that may not be executed, a folder, and a script without its interpreter are told apart", () =>
+    inPlace((place) =>
+      Effect.gen(function* () {
+        fs.writeFileSync(place.path("plain"), "#!/bin/sh\n", { mode: 0o644 })
+        fs.writeFileSync(place.path("script"), "#!/no/such/interpreter\n", { mode: 0o755 })
+        const plain = yield* errorOf({ command: place.path("plain") })
+        assert.strictEqual(plain.code, "PROCESS_NOT_EXECUTABLE")
+        assert.include(plain.message, "chmod +x")
+        const folder = yield* errorOf({ command: place.folder })
+        assert.deepInclude(folder, { reason: "NotExecutable", detail: "it is a folder" })
+        const script = yield* errorOf({ command: "./script", cwd: place.folder })
+        assert.strictEqual(script.code, "PROCESS_INTERPRETER_NOT_FOUND")
+        const searched = yield* errorOf({ command: "script", env: { PATH: place.folder } })
+        assert.strictEqual(searched.code, "PROCESS_INTERPRETER_NOT_FOUND")
+      })
+    )
+  )
+
+  it.live("options that cannot work are refused before anything is started, and arguments are not quoted", () =>
+    inPlace(() =>
+      Effect.gen(function* () {
+        const wrong: ReadonlyArray<Partial<Process.RunOptions>> = [
+          { args: ["secret\0"] },
+          { command: "" },
+          { timeout: 0 },
+          { timeout: 2 ** 31 },
+          { grace: "30 days" },
+          { maxOutputBytes: Number.NaN }
+        ]
+        for (const options of wrong) {
+          const error = yield* errorOf({ command: "true", ...options })
+          assert.strictEqual(error.code, "PROCESS_INVALID_OPTIONS")
+          assert.notInclude(error.message, "secret")
+        }
+      })
+    )
+  )
+
+  it.live("what the system refuses for another reason keeps the system's word", () =>
+    inPlace(() =>
+      Effect.gen(function* () {
+        const error = yield* errorOf({ command: "true", args: ["x".repeat(4_000_000)] })
+        assert.deepInclude(error, { code: "PROCESS_SPAWN_FAILED", detail: "E2BIG" })
+      })
+    )
+  )
+
+  it.live("on Windows it says that it cannot keep its promise", () =>
+    inPlace(() =>
+      Effect.gen(function* () {
+        const platform = vi.spyOn(process, "platform", "get").mockReturnValue("win32")
+        yield* Effect.addFinalizer(() => Effect.sync(() => platform.mockRestore()))
+        assert.strictEqual((yield* errorOf({ command: "cmd" })).code, "PROCESS_PLATFORM_NOT_SUPPORTED")
+      })
+    )
+  )
+})
+
+describe("input and output", () => {
+  it.live("a flood is read to its end and kept up to the limit, in bounded memory", () =>
+    inPlace((place) =>
+      Effect.gen(function* () {
+        const before = process.memoryUsage().rss
+        const flood = "head -c 50000000 /dev/zero | tr '\\0' x"
+        const result = yield* place.bash(`${flood}; ${flood} >&2; echo $? >finished`, { timeout: "20 seconds" })
+        assert.deepInclude(result, { exitCode: 0, stdoutTruncated: true, stderrTruncated: true, timedOut: false })
+        assert.strictEqual(result.stdout, "x".repeat(64_000))
+        assert.strictEqual(result.stderr, "x".repeat(64_000))
+        assert.strictEqual(place.read("finished"), "0\n")
+        assert.isBelow(process.memoryUsage().rss - before, 80_000_000)
+      })
+    )
+  )
+
+  it.live("the limit is a number of bytes, and leaves no half character", () =>
+    inPlace((place) =>
+      Effect.gen(function* () {
+        const cut = yield* place.bash("printf 'aé'; printf abcd >&2", { maxOutputBytes: 2 })
+        assert.deepInclude(cut, { stdout: "a", stdoutTruncated: true, stderr: "ab", stderrTruncated: true })
+        const whole = yield* place.bash("printf 'aé'", { maxOutputBytes: 3 })
+        assert.deepInclude(whole, { stdout: "aé", stdoutTruncated: false })
+        const none = yield* place.bash("printf x", { maxOutputBytes: 0 })
+        assert.deepInclude(none, { stdout: "", stdoutTruncated: true })
+      })
+    )
+  )
+
+  it.live("bytes that are no UTF-8 become replacement characters, and a mark at the start stays", () =>
+    inPlace((place) =>
+      Effect.gen(function* () {
+        const result = yield* place.bash(String.raw`printf 'a\xffb\xc3'; printf '\xef\xbb\xbfx' >&2`)
+        assert.deepInclude(result, { stdout: "a\ufffdb\ufffd", stderr: "\ufeffx" })
+      })
+    )
+  )
+
+  it.live("stdin is written and closed, and without it the input is empty", () =>
+    inPlace((place) =>
+      Effect.gen(function* () {
+        const text = "grüße\n".repeat(50_000)
+        const result = yield* place.bash("cat", { stdin: text, maxOutputBytes: 1_000_000 })
+        assert.isTrue(result.stdout === text)
+        assert.strictEqual((yield* place.bash("cat")).stdout, "")
+      })
+    )
+  )
+
+  it.live("a command that does not read its input is not failed for that", () =>
+    inPlace((place) =>
+      Effect.gen(function* () {
+        const stdin = "x".repeat(5_000_000)
+        assert.strictEqual((yield* place.bash("exit 0", { stdin })).exitCode, 0)
+        assert.strictEqual((yield* place.bash("exec <&-; sleep 0.1", { stdin })).exitCode, 0)
+      })
+    )
+  )
+
+  it.live("the environment is scrubbed, and what is given is added", () =>
+    inPlace(() =>
+      Effect.gen(function* () {
+        vi.stubEnv("QUIESCE_SECRET_TOKEN", "hunter2")
+        vi.stubEnv("LC_ALL", "C.UTF-8")
+        yield* Effect.addFinalizer(() => Effect.sync(() => vi.unstubAllEnvs()))
+        const { PATH } = process.env
+        const { stdout } = yield* Process.run({ command: "env", env: { OWN: "1", TERM: "dumb" } })
+        const names = stdout.trim().split("\n")
+        assert.includeMembers(names, ["OWN=1", "TERM=dumb", "LC_ALL=C.UTF-8", `PATH=${PATH}`])
+        const known = /^(PATH|HOME|LANG|LC_\w+|TERM|TMPDIR|USER|SHELL|OWN)=/
+        assert.deepStrictEqual(
+          names.filter((line) => !known.test(line)),
+          []
+        )
+      })
+    )
+  )
+})
