@@ -14,8 +14,8 @@ import * as Exit from "effect/Exit"
 import { isFunction } from "effect/Predicate"
 import * as Runtime from "effect/Runtime"
 import * as RuntimeFlags from "effect/RuntimeFlags"
-import { Cancellation, endedMessage, logLateFailures, ownerIn, toService } from "./Cancellation.js"
 import * as CancelCause from "./CancelCause.js"
+import { Cancellation, endedMessage, logLateFailures, ownerIn, toService } from "./Cancellation.js"
 import { Bridge, type Settled } from "./internal/abort/bridge.js"
 import { Owner } from "./internal/cancellation/owner.js"
 import { interruptionCause, runOwned } from "./internal/cancellation/runOwned.js"
@@ -184,7 +184,8 @@ export const abandon = <A, E>(
 
 const defaultOrigin: Origin = {
   fiberRefs: Runtime.defaultRuntime.fiberRefs,
-  runtimeFlags: Runtime.defaultRuntime.runtimeFlags
+  runtimeFlags: Runtime.defaultRuntime.runtimeFlags,
+  parentSpan: undefined
 }
 
 /**
@@ -206,7 +207,10 @@ const run = <A, E, R>(
     const owner = new Owner(undefined)
     if (signal !== undefined) owner.follow(signal)
     const owned = Context.add(context, Cancellation, toService(owner)) as Context.Context<R>
-    const interruptible = { ...origin, runtimeFlags: RuntimeFlags.enable(origin.runtimeFlags, RuntimeFlags.Interruption) }
+    const interruptible = {
+      ...origin,
+      runtimeFlags: RuntimeFlags.enable(origin.runtimeFlags, RuntimeFlags.Interruption)
+    }
     const program = Effect.flatMap(
       runOwned(effect, owner, owned, interruptible, (wait) => wait),
       (exit) => {
@@ -216,7 +220,8 @@ const run = <A, E, R>(
         return Effect.zipRight(
           logLateFailures(unseen),
           Effect.sync(() => {
-            if (failure !== undefined) reject(failure.error) // L5: specific beats generic
+            if (failure !== undefined)
+              reject(failure.error) // L5: specific beats generic
             else reject(CancelCause.toReason(owner.cause ?? interruptionCause(exit.cause))) // L6
           })
         )
@@ -278,6 +283,6 @@ export const toPromiseWith =
     run<A, E, R | Cancellation>(
       effect,
       runtime.context as Context.Context<Exclude<R, Cancellation>>,
-      { fiberRefs: runtime.fiberRefs, runtimeFlags: runtime.runtimeFlags },
+      { fiberRefs: runtime.fiberRefs, runtimeFlags: runtime.runtimeFlags, parentSpan: undefined },
       options?.signal
     )

@@ -148,8 +148,7 @@ export const disposed = (): CancelCause => disposedCause
  * @since 0.1.0
  * @category constructors
  */
-export const deadline = (code: string, millis: number): CancelCause =>
-  Object.freeze({ _tag: "Deadline", code, millis })
+export const deadline = (code: string, millis: number): CancelCause => Object.freeze({ _tag: "Deadline", code, millis })
 
 /**
  * An `AbortSignal` of the host aborted with `reason`.

@@ -52,11 +52,46 @@ export * as Cancellation from "./Cancellation.js"
 export * as Content from "./Content.js"
 
 /**
+ * Rules that surround every call: they decide whether it runs, how, and what is shown of it.
+ *
+ * A policy is a value; building one runs nothing. `ToolRuntime` runs policies in the order in which they are listed:
+ * the first `around` is the outermost, and its place is its meaning (a timeout outside a retry bounds all attempts,
+ * inside it each one).
+ *
+ * How a policy meets a cancellation is part of it. `before` and `around` are interrupted when the call is cancelled, and
+ * their finalizers awaited; with `onCancel: "finish"` they run on, are awaited, and their decision or failure counts.
+ * `guard` is synchronous. `after` and `observe` always run to their end, under an owner that the call's cancellation
+ * does not touch.
+ *
+ * Long because every kind of policy carries its contract and an example that is run.
+ *
+ * @since 0.1.0
+ */
+export * as Policy from "./Policy.js"
+
+/**
+ * A tool is a named Effect that a model can ask for.
+ *
+ * A `Tool` is a value: building one runs nothing. It carries the schemas that stand between the model's JSON and the
+ * handler's types, and the handler itself. Running tools is the job of `ToolRuntime`.
+ *
+ * @since 0.1.0
+ */
+export * as Tool from "./Tool.js"
+
+/**
  * A model's request to run a tool.
  *
  * @since 0.1.0
  */
 export * as ToolCall from "./ToolCall.js"
+
+/**
+ * What a running body knows of its call, and what it may tell the agent beside its result.
+ *
+ * @since 0.1.0
+ */
+export * as ToolContext from "./ToolContext.js"
 
 /**
  * What can go wrong with a call, as codes and as errors.
@@ -67,7 +102,12 @@ export * as ToolCall from "./ToolCall.js"
  * @since 0.1.0
  */
 export * as ToolError from "./ToolError.js"
-
+/**
+ * A set of tools with distinct names.
+ *
+ * @since 0.1.0
+ */
+export * as Toolkit from "./Toolkit.js"
 /**
  * How a call ended: one frozen value, the same for the caller, every observer and the store (L1).
  *
@@ -77,3 +117,14 @@ export * as ToolError from "./ToolError.js"
  * @since 0.1.0
  */
 export * as ToolResult from "./ToolResult.js"
+/**
+ * Runs tool calls under policies: every call that is accepted ends in exactly one truthful result, and the result is
+ * published only when everything that the call started is quiet.
+ *
+ * A call is answered, not failed: `execute` has no error channel. When the owner of a call is cancelled, `execute`
+ * returns its result; when the calling fiber is interrupted the same happens, observers see the result, and `execute`
+ * then ends as interrupted. The order of a call's phases is in `internal/toolRuntime/driver.ts`.
+ *
+ * @since 0.1.0
+ */
+export * as ToolRuntime from "./ToolRuntime.js"

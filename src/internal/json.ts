@@ -71,7 +71,9 @@ const copyValue = (value: unknown, ancestors: Array<object>): Json | Lossy => {
     case "boolean":
       return value
     case "number":
-      return Number.isFinite(value) && !Object.is(value, -0) ? value : new Lossy(`the number ${Object.is(value, -0) ? "-0" : value}`)
+      return Number.isFinite(value) && !Object.is(value, -0)
+        ? value
+        : new Lossy(`the number ${Object.is(value, -0) ? "-0" : value}`)
     case "object": {
       if (value === null) return value
       if (ancestors.includes(value)) return new Lossy("a cycle")

@@ -13,6 +13,7 @@ import type * as FiberRefs from "effect/FiberRefs"
 import type * as FiberStatus from "effect/FiberStatus"
 import * as Runtime from "effect/Runtime"
 import * as RuntimeFlags from "effect/RuntimeFlags"
+import type * as Tracer from "effect/Tracer"
 
 /**
  * Where a started fiber takes its clock, tracer, log annotations and supervision from.
@@ -22,6 +23,8 @@ import * as RuntimeFlags from "effect/RuntimeFlags"
 export interface Origin {
   readonly fiberRefs: FiberRefs.FiberRefs
   readonly runtimeFlags: RuntimeFlags.RuntimeFlags
+  /** The span to continue: it lives in the context, which a started fiber brings of its own. */
+  readonly parentSpan: Tracer.AnySpan | undefined
 }
 
 /**
@@ -31,7 +34,8 @@ export interface Origin {
  */
 export const originOf = (fiber: Fiber.RuntimeFiber<unknown, unknown>, status: FiberStatus.Running): Origin => ({
   fiberRefs: fiber.getFiberRefs(),
-  runtimeFlags: status.runtimeFlags
+  runtimeFlags: status.runtimeFlags,
+  parentSpan: fiber.currentSpan
 })
 
 const start = <A, E, R>(

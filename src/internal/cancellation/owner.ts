@@ -43,6 +43,9 @@ export class Owner implements Member {
   /** The absolute time, on the clock of the fiber that set it, at which the nearest deadline falls. */
   deadlineAt: number | undefined
 
+  /** Told first of a cancellation. */
+  onCancel: (() => void) | undefined
+
   /** Calls that are in flight below this owner. */
   calls = 0
 
@@ -52,6 +55,7 @@ export class Owner implements Member {
   private quiet: Settlement<void> | undefined
   private callsDone: (() => void) | undefined
   private unlisten: (() => void) | undefined
+  private lender: Owner | undefined
   private state: "open" | "ending" | "ended" = "open"
   readonly parent: Owner | undefined
 
@@ -89,6 +93,7 @@ export class Owner implements Member {
   cancel(cause: CancelCause.CancelCause): boolean {
     if (this.firstCause !== undefined || this.state === "ended") return false // O1
     this.firstCause = cause
+    this.onCancel?.()
     this.controller?.abort(CancelCause.toReason(cause))
     if (this.members !== undefined) for (const member of this.members) member.cancelled(cause) // O2
     return true
@@ -137,6 +142,15 @@ export class Owner implements Member {
     this.unlisten?.() // O4
     this.unlisten = undefined
     this.parent?.leave(this) // O4
+    this.lender?.leave(this)
+  }
+
+  /** Cancels `other` too, which derives from somewhere else, until that ends. */
+  lend(other: Owner): void {
+    if (this.firstCause !== undefined) other.cancel(this.firstCause)
+    if (other.lender !== undefined) return
+    other.lender = this
+    this.join(other)
   }
 
   /** Hands on to the parent what nobody has seen of this owner. */
@@ -152,6 +166,13 @@ export class Owner implements Member {
 
   recordEscape(what: string): void {
     this.escaped = [...this.escaped, what]
+  }
+
+  /** Whether this owner is `other` or derives from it. */
+  isUnder(other: Owner): boolean {
+    for (let owner: Owner | undefined = this; owner !== undefined; owner = owner.parent)
+      if (owner === other) return true
+    return false
   }
 
   callStarted(): void {

@@ -31,7 +31,10 @@ import type { Member, Owner } from "./owner.js"
  */
 export const interruptionCause = (interruption: Cause.Cause<unknown>): CancelCause.CancelCause =>
   CancelCause.interrupted(
-    Option.getOrElse(Chunk.head(Chunk.fromIterable(HashSet.values(Cause.interruptors(interruption)))), () => FiberId.none)
+    Option.getOrElse(
+      Chunk.head(Chunk.fromIterable(HashSet.values(Cause.interruptors(interruption)))),
+      () => FiberId.none
+    )
   )
 
 /**

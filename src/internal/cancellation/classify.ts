@@ -1,0 +1,44 @@
+/**
+ * Tells failures from cancellations (L5): specific beats generic.
+ */
+import * as Cause from "effect/Cause"
+import * as Chunk from "effect/Chunk"
+import { hasProperty } from "effect/Predicate"
+import * as CancelCause from "../../CancelCause.js"
+import type { Owner } from "./owner.js"
+
+/**
+ * Whether a failure *is* the cancellation that `cause` stands for: the signal's own reason, also as the cause of an
+ * `UnknownException`, or an `AbortError` of the platform, which carries no reason.
+ *
+ * @internal
+ */
+export const isCancellation = (error: unknown, cause: CancelCause.CancelCause): boolean => {
+  try {
+    const reason = CancelCause.toReason(cause)
+    if (error === reason || error === cause) return true
+    if (Cause.isUnknownException(error)) return isCancellation(error.error, cause)
+    return hasProperty(error, "name") && error.name === "AbortError"
+  } catch {
+    return false // looking at a hostile value threw
+  }
+}
+
+/**
+ * The first failure or defect of a cause that is not the cancellation of `owner`, or that came late and was kept with it.
+ *
+ * @internal
+ */
+export const specificFailure = (
+  cause: Cause.Cause<unknown>,
+  owner: Owner
+): { readonly error: unknown; readonly isDefect: boolean } | undefined => {
+  const isSpecific = (error: unknown) => owner.cause === undefined || !isCancellation(error, owner.cause)
+  for (const error of Cause.failures(cause)) if (isSpecific(error)) return { error, isDefect: false }
+  for (const error of Chunk.toReadonlyArray(Cause.defects(cause))) {
+    if (isSpecific(error)) return { error, isDefect: true }
+  }
+  return owner.cause !== undefined && owner.lateFailures.length > 0
+    ? { error: owner.lateFailures[0], isDefect: false }
+    : undefined
+}

@@ -1,0 +1,135 @@
+/**
+ * The state of one call, from its acceptance to its publication.
+ *
+ * Invariants
+ *
+ * C1. A call is published exactly once, with one frozen result (L1).
+ * C2. `dispatched` is set in the synchronous step in which the handler is called, and never unset (L2).
+ * C3. Nothing starts under a call that has a cause, and nothing of its `next` after its wrappers have returned (L10, L3).
+ * C4. It is published only after its owner is quiet (L3).
+ * C5. The phases only go forward.
+ */
+import * as CancelCause from "../../CancelCause.js"
+import type * as Policy from "../../Policy.js"
+import type * as ToolCall from "../../ToolCall.js"
+import type * as ToolResult from "../../ToolResult.js"
+import type { Owner } from "../cancellation/owner.js"
+import { invariant } from "../invariant.js"
+import type { Json } from "../json.js"
+import type { Origin } from "../startFiber.js"
+import { clockOf } from "../timer.js"
+import type { Attempt } from "./attempt.js"
+import type { Policies, RegisteredTool } from "./registry.js"
+import type { RuntimeState } from "./runtimeState.js"
+
+/**
+ * How far a call is.
+ *
+ * @internal
+ */
+export type Phase =
+  | "received"
+  | "materialized"
+  | "decoded"
+  | "gated"
+  | "dispatching"
+  | "settled"
+  | "reviewed"
+  | "published"
+
+const order: { readonly [P in Phase]: number } = {
+  received: 0,
+  materialized: 1,
+  decoded: 2,
+  gated: 3,
+  dispatching: 4,
+  settled: 5,
+  reviewed: 6,
+  published: 7
+}
+
+/** @internal */
+export class CallState {
+  readonly runtime: RuntimeState
+  readonly id: string
+  readonly rootId: string
+  readonly name: string
+  readonly agent: string | undefined
+  /** The caller's owner. */
+  readonly caller: Owner
+  /** The call's own. */
+  readonly owner: Owner
+  readonly origin: Origin
+  readonly policies: Policies
+  readonly startedAt: number
+
+  phase: Phase = "received"
+  tool: RegisteredTool | undefined
+  /** What policies see of the call. */
+  view: Policy.Call
+  /** What the handler gets. */
+  parameters: unknown
+  dispatched = false
+  attempts = 0
+  /** The latest attempt, which is the one that counts unless a wrapper returns the result of another. */
+  attempt: Attempt | undefined
+  /** Whether `next` may still be run. */
+  nextIsOpen = true
+  cancelledAt: number | undefined
+  progress: string | undefined
+  result: ToolResult.ToolResult | undefined
+
+  /** Results that this call's own stages made, with the attempt that each belongs to. */
+  readonly made = new Map<ToolResult.ToolResult, Attempt | undefined>()
+  /** Those of them that no `after` policy is asked about: a policy has failed. */
+  unreviewed: ToolResult.ToolResult | undefined
+
+  constructor(runtime: RuntimeState, call: ToolCall.ToolCall, caller: Owner, owner: Owner, origin: Origin) {
+    this.runtime = runtime
+    this.id = call.id
+    this.rootId = call.rootId ?? call.id
+    this.name = call.name
+    this.agent = call.agent
+    this.caller = caller
+    this.owner = owner
+    this.origin = origin
+    this.policies = runtime.registry.policiesFor(call.agent)
+    this.startedAt = this.now()
+    this.view = this.viewOf(undefined)
+    owner.onCancel = () => this.cancelled()
+    if (owner.cause !== undefined) this.cancelledAt = this.startedAt
+  }
+
+  now(): number {
+    return clockOf(this.origin).unsafeCurrentTimeMillis()
+  }
+
+  viewOf(parameters: Json | undefined): Policy.Call {
+    return Object.freeze({ id: this.id, rootId: this.rootId, tool: this.name, parameters, agent: this.agent })
+  }
+
+  enter(phase: Phase): void {
+    invariant(order[phase] >= order[this.phase], `a call went back from ${this.phase} to ${phase}`) // C5
+    this.phase = phase
+    this.runtime.changed()
+  }
+
+  get isCancelled(): boolean {
+    return this.owner.cause !== undefined
+  }
+
+  cancel(cause: CancelCause.CancelCause): boolean {
+    return this.owner.cancel(cause)
+  }
+
+  /** The cause as it stands in results. */
+  get encodedCause(): CancelCause.Encoded | undefined {
+    return this.owner.cause === undefined ? undefined : CancelCause.encode(this.owner.cause)
+  }
+
+  private cancelled(): void {
+    this.cancelledAt = this.now()
+    this.runtime.cancelled(this)
+    this.runtime.changed()
+  }
+}

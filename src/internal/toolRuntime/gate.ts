@@ -1,0 +1,190 @@
+/**
+ * Asks everybody who may say no: `before` policies in order, then a person where one of them wants that, then guards.
+ */
+import type * as Cause from "effect/Cause"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import type { Cancellation } from "../../Cancellation.js"
+import type { Answer } from "../../capability/Approval.js"
+import type * as Policy from "../../Policy.js"
+import type * as ToolResult from "../../ToolResult.js"
+import { specificFailure } from "../cancellation/classify.js"
+import { ShieldedOwner } from "../cancellation/owner.js"
+import type { CallState } from "./callState.js"
+import type { Registered } from "./registry.js"
+import { failure, policyFailure } from "./results.js"
+import { inContext, ownedContext, type Running, startStage } from "./stage.js"
+
+/**
+ * What the gate says. `Cancelled` leaves the result to whoever knows the cause.
+ *
+ * @internal
+ */
+export type Verdict =
+  | { readonly _tag: "Allowed" }
+  | { readonly _tag: "Refused"; readonly result: ToolResult.ToolResult }
+  | { readonly _tag: "Cancelled" }
+
+const allowed: Verdict = { _tag: "Allowed" }
+const cancelled: Verdict = { _tag: "Cancelled" }
+
+const denied = (state: CallState, reason: string): Verdict => ({
+  _tag: "Refused",
+  result: failure(state, { code: "DENIED", message: reason })
+})
+
+const broken = (state: CallState, error: unknown): Verdict => ({ _tag: "Refused", result: policyFailure(state, error) })
+
+type Before = Registered<Policy.Before<never>>
+type Await = <A>(running: Running<A>) => Effect.Effect<A>
+
+/** What a foreign function returns, or the defect that it throws. */
+const called = <A, E, R>(f: () => Effect.Effect<A, E, R>): Effect.Effect<A, E, R> => {
+  try {
+    return f()
+  } catch (error) {
+    return Effect.die(error)
+  }
+}
+
+/** The value of an effect that is a successful Exit already. */
+const readyValue = <A, E>(effect: Effect.Effect<A, E>): A | undefined => {
+  const exit = effect as Effect.Effect<A, E> | Exit.Exit<A, E>
+  return Exit.isExit(exit) && Exit.isSuccess(exit as Exit.Exit<A, E>) ? (exit as Exit.Success<A, E>).value : undefined
+}
+
+/**
+ * Runs the gate. `awaitStage` waits for a stage on the calling fiber.
+ *
+ * @internal
+ */
+export const gate = (state: CallState, awaitStage: Await): Effect.Effect<Verdict> =>
+  askPolicies(state, awaitStage, 0, undefined)
+
+const askPolicies = (
+  state: CallState,
+  awaitStage: Await,
+  from: number,
+  asked: Extract<Policy.Decision, { readonly _tag: "Ask" }> | undefined
+): Effect.Effect<Verdict> => {
+  const policies = state.policies.before
+  let ask = asked
+  for (let i = from; i < policies.length; i++) {
+    const entry = policies[i] as Before
+    const decision = called(() => entry.policy.decide(state.view))
+    // A decision that needs no fiber gets none: an Exit is its own result.
+    const ready = readyValue(decision)
+    if (ready !== undefined) {
+      if (ready._tag === "Deny") return Effect.succeed(denied(state, ready.reason))
+      if (ready._tag === "Ask") ask ??= ready
+      continue
+    }
+    let end = i + 1
+    while (policies[end]?.policy.onCancel === entry.policy.onCancel) end++
+    const group = startGroup(state, policies.slice(i, end), decision)
+    return Effect.flatMap(awaitStage(group), (outcome) => {
+      if (outcome._tag !== "Deciding") return Effect.succeed(outcome)
+      return askPolicies(state, awaitStage, end, ask ?? outcome.ask)
+    })
+  }
+  return ask === undefined ? Effect.succeed(guarded(state)) : askPerson(state, awaitStage, ask)
+}
+
+interface Deciding {
+  readonly _tag: "Deciding"
+  readonly ask: Extract<Policy.Decision, { readonly _tag: "Ask" }> | undefined
+}
+
+// Policies that meet a cancel alike share a fiber. `first` is the decision of the first, called already.
+const startGroup = (
+  state: CallState,
+  group: ReadonlyArray<Before>,
+  first: Effect.Effect<Policy.Decision, unknown>
+): Running<Verdict | Deciding> => {
+  const finishes = group[0]?.policy.onCancel === "finish"
+  const owner = finishes ? new ShieldedOwner(state.owner) : state.owner
+  const captured = group[0]?.context ?? Context.empty()
+  const decide = (i: number, ask: Deciding["ask"]): Effect.Effect<Verdict | Deciding, unknown> => {
+    const entry = group[i]
+    if (entry === undefined) return Effect.succeed({ _tag: "Deciding", ask })
+    const decision = i === 0 ? first : Effect.suspend(() => entry.policy.decide(state.view))
+    return Effect.flatMap(inContext(decision, entry.context, captured), (decision) =>
+      decision._tag === "Deny"
+        ? Effect.succeed(denied(state, decision.reason))
+        : decide(i + 1, ask ?? (decision._tag === "Ask" ? decision : undefined))
+    )
+  }
+  return startStage({
+    effect: decide(0, undefined),
+    owner: state.owner,
+    context: Context.unsafeMake<never>(ownedContext(captured, owner, state.origin)),
+    origin: state.origin,
+    followsCancel: !finishes,
+    interpret: (exit): Verdict | Deciding => {
+      if (owner !== state.owner) owner.end()
+      return Exit.isSuccess(exit) ? exit.value : failed(state, exit.cause)
+    }
+  })
+}
+
+const failed = (state: CallState, cause: Cause.Cause<unknown>): Verdict => {
+  const specific = specificFailure(cause, state.owner)
+  if (specific !== undefined) return broken(state, specific.error) // L5
+  return state.isCancelled ? cancelled : broken(state, new Error("a policy interrupted itself"))
+}
+
+const askPerson = (
+  state: CallState,
+  awaitStage: Await,
+  ask: Extract<Policy.Decision, { readonly _tag: "Ask" }>
+): Effect.Effect<Verdict> => {
+  const approval = state.runtime.approval
+  if (approval === undefined) {
+    return Effect.succeed(denied(state, ask.reason ?? `tool "${state.name}" requires approval (not yet supported)`))
+  }
+  const question = approval.service.request({
+    callId: state.id,
+    tool: state.name,
+    parameters: state.view.parameters ?? null,
+    reason: ask.reason,
+    agent: state.agent
+  })
+  const stage = startStage({
+    effect: question,
+    owner: state.owner,
+    context: Context.unsafeMake<Cancellation>(ownedContext(approval.context, state.owner, state.origin)),
+    origin: state.origin,
+    followsCancel: true,
+    interpret: (exit): Verdict => (Exit.isSuccess(exit) ? answered(state, exit.value) : failed(state, exit.cause))
+  })
+  return awaitStage(stage)
+}
+
+const answered = (state: CallState, answer: Answer): Verdict => {
+  switch (answer) {
+    case "allowed-once":
+      return guarded(state)
+    case "rejected":
+      return denied(state, `the user rejected tool "${state.name}"`)
+    case "cancelled":
+      return state.isCancelled ? cancelled : denied(state, `approval for tool "${state.name}" was cancelled`)
+    case "unavailable":
+      return denied(state, `tool "${state.name}" requires approval, but no approval channel is available`)
+    default:
+      return broken(state, new Error(`unreachable: the approver answered ${String(answer)}`))
+  }
+}
+
+const guarded = (state: CallState): Verdict => {
+  for (const { policy } of state.policies.guards) {
+    let reason: string | undefined
+    try {
+      reason = policy.check(state.view)
+    } catch (error) {
+      return broken(state, error)
+    }
+    if (reason !== undefined) return denied(state, reason)
+  }
+  return allowed
+}

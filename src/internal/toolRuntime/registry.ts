@@ -1,0 +1,107 @@
+/**
+ * Which tools and policies a runtime has, ready to run.
+ *
+ * Whatever is registered brings the context that its handlers need, captured once; what a call needs is laid over it.
+ */
+import type * as Context from "effect/Context"
+import type * as Either from "effect/Either"
+import * as ParseResult from "effect/ParseResult"
+import type * as Policy from "../../Policy.js"
+import type * as Tool from "../../Tool.js"
+
+/** @internal */
+export interface RegisteredTool {
+  readonly tool: Tool.Any
+  readonly context: Context.Context<never>
+  readonly decode: (parameters: unknown) => Either.Either<unknown, ParseResult.ParseIssue>
+  readonly encodeSuccess: (value: unknown) => Either.Either<unknown, ParseResult.ParseIssue>
+  readonly decodeSuccess: (encoded: unknown) => Either.Either<unknown, ParseResult.ParseIssue>
+}
+
+/** @internal */
+export interface Registered<P> {
+  readonly policy: P
+  readonly context: Context.Context<never>
+  readonly agent: string | undefined
+}
+
+/**
+ * The policies of one agent, by the stage that runs them.
+ *
+ * @internal
+ */
+export interface Policies {
+  readonly before: ReadonlyArray<Registered<Policy.Before<never>>>
+  readonly guards: ReadonlyArray<Registered<Policy.Guard>>
+  readonly around: ReadonlyArray<Registered<Policy.Around<never> | Policy.Timeout>>
+  readonly after: ReadonlyArray<Registered<Policy.After<never>>>
+  readonly observers: ReadonlyArray<Registered<Policy.Observe<never>>>
+}
+
+/** @internal */
+export const registerTool = (tool: Tool.Any, context: Context.Context<never>): RegisteredTool => ({
+  tool,
+  context,
+  decode: ParseResult.decodeUnknownEither(tool.parameters, { errors: "all" }),
+  encodeSuccess: ParseResult.encodeUnknownEither(tool.success, { errors: "all" }),
+  decodeSuccess: ParseResult.decodeUnknownEither(tool.success, { errors: "all" })
+})
+
+/** @internal */
+export class Registry {
+  readonly tools = new Map<string, RegisteredTool>()
+  private registered: ReadonlyArray<Registered<Policy.Any>> = []
+  private byAgent = new Map<string | undefined, Policies>()
+  private readonly innermost: Registered<Policy.Timeout> | undefined
+
+  /** `innermost` is the timeout policy that applies where none is listed. */
+  constructor(innermost: Registered<Policy.Timeout> | undefined) {
+    this.innermost = innermost
+  }
+
+  addTool(tool: RegisteredTool): boolean {
+    if (this.tools.has(tool.tool.name)) return false
+    this.tools.set(tool.tool.name, tool)
+    return true
+  }
+
+  removeTool(tool: RegisteredTool): void {
+    if (this.tools.get(tool.tool.name) === tool) this.tools.delete(tool.tool.name)
+  }
+
+  addPolicy(policy: Registered<Policy.Any>): void {
+    this.registered = [...this.registered, policy]
+    this.byAgent.clear()
+  }
+
+  removePolicy(policy: Registered<Policy.Any>): void {
+    this.registered = this.registered.filter((other) => other !== policy)
+    this.byAgent.clear()
+  }
+
+  policiesFor(agent: string | undefined): Policies {
+    let policies = this.byAgent.get(agent)
+    if (policies === undefined) {
+      policies = this.sort(agent)
+      this.byAgent.set(agent, policies)
+    }
+    return policies
+  }
+
+  private sort(agent: string | undefined): Policies {
+    const all = this.registered.filter((entry) => entry.agent === undefined || entry.agent === agent)
+    const of = <Tag extends Policy.Any["_tag"]>(...tags: ReadonlyArray<Tag>) =>
+      all.filter((entry) => tags.includes(entry.policy._tag as Tag)) as unknown as ReadonlyArray<
+        Registered<Extract<Policy.Policy<never>, { readonly _tag: Tag }>>
+      >
+    const around = of("Around", "Timeout")
+    const isBounded = around.some((entry) => entry.policy._tag === "Timeout")
+    return {
+      before: of("Before"),
+      guards: of("Guard"),
+      around: isBounded || this.innermost === undefined ? around : [...around, this.innermost],
+      after: of("After"),
+      observers: of("Observe")
+    }
+  }
+}
