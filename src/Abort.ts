@@ -212,7 +212,7 @@ const run = <A, E, R>(
       runtimeFlags: RuntimeFlags.enable(origin.runtimeFlags, RuntimeFlags.Interruption)
     }
     const program = Effect.flatMap(
-      runOwned(effect, owner, owned, interruptible, (wait) => wait),
+      runOwned(effect, owner, owned, context, interruptible, (wait) => wait),
       (exit) => {
         if (Exit.isSuccess(exit)) return Effect.sync(() => resolve(exit.value))
         const failure = failureIn(exit.cause, owner)

@@ -192,7 +192,7 @@ const ownWith = <A, E, R, B = never, E2 = never, R2 = never>(
         disarm = startTimer(origin, timing.millis, () => owner.cancel(timing.cause))
       }
       const context = Context.add(fiber.currentContext as Context.Context<Owned<R>>, Cancellation, toService(owner))
-      const run = runOwned(self, owner, context as Context.Context<R>, origin, restore)
+      const run = runOwned(self, owner, context as Context.Context<R>, fiber.currentContext, origin, restore)
       return Effect.flatMap(run, (exit): Effect.Effect<A | B, E | E2, R2> => {
         disarm?.()
         owner.bequeath()
@@ -200,7 +200,8 @@ const ownWith = <A, E, R, B = never, E2 = never, R2 = never>(
         const stopped = Exit.isFailure(exit) && Cause.isInterruptedOnly(exit.cause)
         if (expired && stopped && options.onExpire !== undefined) return restore(options.onExpire())
         if (parent !== undefined || owner.lateFailures.length === 0) return exit
-        return Effect.zipRight(logLateFailures(owner.lateFailures), exit)
+        const seen: ReadonlyArray<unknown> = Exit.isFailure(exit) ? [...Cause.failures(exit.cause)] : []
+        return Effect.zipRight(logLateFailures(owner.lateFailures.filter((error) => !seen.includes(error))), exit)
       })
     })
   )

@@ -48,6 +48,8 @@ export class Owner implements Member {
 
   /** Calls that are in flight below this owner. */
   calls = 0
+  /** Whether a call below this owner has ended, so that what runs may have a result in hand. */
+  wasAnswered = false
 
   private firstCause: CancelCause.CancelCause | undefined
   private controller: AbortController | undefined
@@ -181,6 +183,7 @@ export class Owner implements Member {
 
   callEnded(): void {
     for (let owner: Owner | undefined = this; owner !== undefined; owner = owner.parent) {
+      owner.wasAnswered = true
       if (--owner.calls > 0 || owner.callsDone === undefined) continue
       const done = owner.callsDone
       owner.callsDone = undefined

@@ -53,9 +53,9 @@ class OwnedFiber implements Member {
   }
 
   cancelled(): void {
-    if (this.owner.calls === 0) return this.stop()
+    if (this.owner.calls === 0 && !this.owner.wasAnswered) return this.stop()
     this.owner.whenCallsEnded(() => {
-      // A timer, not an interrupt right now: the fiber has the result of its call in hand, and may return it.
+      // A timer, not an interrupt right now: the fiber may have the result of a call in hand, and may return it.
       this.disarm = startTimer(this.origin, 0, () => this.stop())
     })
   }
@@ -74,7 +74,7 @@ class OwnedFiber implements Member {
  * Runs `effect` under `owner` and ends the owner: completes when the effect has ended and nothing that it started under
  * the owner runs any more.
  *
- * Must run in a protected region; `restore` is that region's and `origin` the caller's. `context` holds the owner.
+ * Must run in a protected region; `restore` is that region's, `origin` and `outer` the caller's. `context` holds the owner.
  *
  * @internal
  */
@@ -82,12 +82,15 @@ export const runOwned = <A, E, R>(
   effect: Effect.Effect<A, E, R>,
   owner: Owner,
   context: Context.Context<R>,
+  outer: Context.Context<never>,
   origin: Origin,
   restore: <B, E2, R2>(effect: Effect.Effect<B, E2, R2>) => Effect.Effect<B, E2, R2>
 ): Effect.Effect<Exit.Exit<A, E>> => {
   const ended = new Settlement<Exit.Exit<A, E>>()
   const start = RuntimeFlags.interruptible(origin.runtimeFlags) ? startFiber : startProtectedFiber
-  const fiber = start(effect, context, origin)
+  // The owner is put over the caller's context inside the fiber: `inheritAll` would hand on a context it was started with.
+  const owned = Effect.mapInputContext(effect, () => context) as Effect.Effect<A, E>
+  const fiber = start(owned, outer, origin)
   const member = new OwnedFiber(owner, fiber, origin)
   owner.join(member)
   if (owner.cause !== undefined) member.cancelled() // cancelled by its own first, synchronous steps
