@@ -11,6 +11,7 @@ import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import { identity } from "effect/Function"
 import { isFunction } from "effect/Predicate"
 import * as Runtime from "effect/Runtime"
 import * as RuntimeFlags from "effect/RuntimeFlags"
@@ -212,7 +213,7 @@ const run = <A, E, R>(
       runtimeFlags: RuntimeFlags.enable(origin.runtimeFlags, RuntimeFlags.Interruption)
     }
     const program = Effect.flatMap(
-      runOwned(effect, owner, owned, context, interruptible, (wait) => wait),
+      runOwned(effect, owner, owned, context, interruptible, identity),
       (exit) => {
         if (Exit.isSuccess(exit)) return Effect.sync(() => resolve(exit.value))
         const failure = failureIn(exit.cause, owner)

@@ -53,6 +53,9 @@ export interface Service {
 /**
  * Service that owns the cancellation of what runs under it.
  *
+ * Capabilities require it from each caller on purpose: who calls decides who may stop the call.
+ *
+ * @effect-leakable-service
  * @since 0.1.0
  * @category services
  */

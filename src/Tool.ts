@@ -89,7 +89,11 @@ export interface Any extends Pipeable {
  * @since 0.1.0
  * @category utility types
  */
-export type Requirements<T extends Any> = ReturnType<T["handler"]> extends Effect.Effect<any, any, infer R> ? R : never
+export type Requirements<T extends Any> = T extends {
+  readonly handler: (parameters: any) => Effect.Effect<any, any, infer R>
+}
+  ? R
+  : never
 
 /**
  * What the handler of a tool receives.
@@ -110,7 +114,14 @@ export interface Fields {
   readonly [field: PropertyKey]:
     | Schema.Schema<any, any>
     | Schema.Schema<never, any>
-    | Schema.PropertySignature<Schema.PropertySignature.Token, any, PropertyKey, Schema.PropertySignature.Token, any>
+    | Schema.PropertySignature<
+        Schema.PropertySignature.Token,
+        any,
+        PropertyKey,
+        Schema.PropertySignature.Token,
+        any,
+        boolean
+      >
 }
 
 /**

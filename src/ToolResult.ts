@@ -69,14 +69,12 @@ const common = {
  * @category schemas
  */
 export const ToolResult = Schema.Union(
-  Schema.Struct({
-    _tag: Schema.Literal("Success"),
+  Schema.TaggedStruct("Success", {
     ...common,
     value: Schema.Unknown,
     concludesTurn: Schema.Boolean
   }),
-  Schema.Struct({
-    _tag: Schema.Literal("Failure"),
+  Schema.TaggedStruct("Failure", {
     ...common,
     ...Reported.fields,
     cause: Schema.optional(Schema.encodedSchema(CancelCause.CancelCause)),

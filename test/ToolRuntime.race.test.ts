@@ -59,7 +59,7 @@ const promise = Abort.fromPromise({
       queueMicrotask(() => end(signal.aborted ? () => reject(signal.reason) : () => resolve("value")))
     })
   },
-  catch: (error) => new Error("unexpected", { cause: error })
+  catch: (error) => ["unexpected", error] as const
 })
 
 const Everything = Tool.make("everything", {

@@ -22,13 +22,14 @@ const failsLate = (started: Deferred.Deferred<void>): Body =>
     catch: () => new DiskFull({ message: "the disk is full" })
   })
 
-/** The same as an operation of a capability: it fails while it cleans up. */
+/** The same as an operation of a capability: it is stopped, and fails while it cleans up. */
 const failsCleaning = (started: Deferred.Deferred<void>): Body =>
-  Deferred.succeed(started, undefined).pipe(
-    Effect.zipRight(Effect.never),
-    Effect.onExit(() => new DiskFull({ message: "the disk is full" })),
-    Cancellation.operation("write")
-  )
+  Effect.uninterruptibleMask((restore) =>
+    Effect.matchCauseEffect(restore(Effect.zipRight(Deferred.succeed(started, undefined), Effect.never)), {
+      onSuccess: () => Effect.succeed("never"),
+      onFailure: () => Effect.fail(new DiskFull({ message: "the disk is full" }))
+    })
+  ).pipe(Cancellation.operation("write"))
 
 const compositions: ReadonlyArray<readonly [string, (body: Body) => Body]> = [
   ["bare", (body) => body],
