@@ -13,14 +13,15 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import { identity } from "effect/Function"
 import { isFunction } from "effect/Predicate"
-import * as Runtime from "effect/Runtime"
+import type * as Runtime from "effect/Runtime"
 import * as RuntimeFlags from "effect/RuntimeFlags"
 import * as CancelCause from "./CancelCause.js"
 import { Cancellation, endedMessage, logLateFailures, ownerIn, toService } from "./Cancellation.js"
 import { Bridge, type Settled } from "./internal/abort/bridge.js"
 import { Owner } from "./internal/cancellation/owner.js"
 import { interruptionCause, runOwned } from "./internal/cancellation/runOwned.js"
-import { type Origin, startFiber } from "./internal/startFiber.js"
+import { report } from "./internal/report.js"
+import { defaultOrigin, type Origin, originOf, startFiber } from "./internal/startFiber.js"
 
 /**
  * What the body of a promise operation is given.
@@ -53,9 +54,14 @@ export interface FromPromiseOptions<A, E> {
 // `fromPromise` and `abandon` differ only in how they meet their interruption.
 const start = <A, E>(
   options: FromPromiseOptions<A, E>,
-  interrupted: (bridge: Bridge<A>, owner: Owner, interruption: Cause.Cause<never>) => Effect.Effect<A, E>
+  interrupted: (
+    bridge: Bridge<A>,
+    owner: Owner,
+    interruption: Cause.Cause<never>,
+    origin: () => Origin
+  ) => Effect.Effect<A, E>
 ): Effect.Effect<A, E, Cancellation> =>
-  Effect.withFiberRuntime((fiber) =>
+  Effect.withFiberRuntime((fiber, status) =>
     Effect.uninterruptibleMask((restore) => {
       const owner = ownerIn(fiber.currentContext)
       if (owner.hasEnded) return Effect.dieMessage(endedMessage("A promise operation")) // L14
@@ -64,7 +70,7 @@ const start = <A, E>(
       bridge.start(options.try)
       return Effect.matchCauseEffect(restore(bridge.settlement.wait()), {
         onSuccess: (settled) => conclude(settled, bridge, owner, options),
-        onFailure: (interruption) => interrupted(bridge, owner, interruption)
+        onFailure: (interruption) => interrupted(bridge, owner, interruption, () => originOf(fiber, status))
       })
     })
   )
@@ -173,21 +179,20 @@ export const abandon = <A, E>(
     readonly name: string
   }
 ): Effect.Effect<A, E, Cancellation> =>
-  start(options, (bridge, owner, interruption) => {
+  start(options, (bridge, owner, interruption, originNow) => {
+    const origin = originNow()
     bridge.abort(interruptionCause(interruption))
     owner.leave(bridge)
     owner.recordEscape(`${options.name} (abandoned)`)
+    bridge.settlement.whenSettled((settled) => {
+      if (settled._tag === "Resolved" || bridge.isCancellation(settled.error)) return
+      report(`"${options.name}" was abandoned and failed later`, Cause.fail(settled.error), origin) // L10
+    })
     return Effect.zipRight(
       Effect.logWarning(`"${options.name}" was asked to stop and abandoned; it may still be running`),
       Effect.failCause(interruption)
     )
   })
-
-const defaultOrigin: Origin = {
-  fiberRefs: Runtime.defaultRuntime.fiberRefs,
-  runtimeFlags: Runtime.defaultRuntime.runtimeFlags,
-  parentSpan: undefined
-}
 
 /**
  * Whether something failed that is not the cancellation of `owner` itself.
@@ -212,22 +217,19 @@ const run = <A, E, R>(
       ...origin,
       runtimeFlags: RuntimeFlags.enable(origin.runtimeFlags, RuntimeFlags.Interruption)
     }
-    const program = Effect.flatMap(
-      runOwned(effect, owner, owned, context, interruptible, identity),
-      (exit) => {
-        if (Exit.isSuccess(exit)) return Effect.sync(() => resolve(exit.value))
-        const failure = failureIn(exit.cause, owner)
-        const unseen = owner.lateFailures.filter((error) => error !== failure?.error)
-        return Effect.zipRight(
-          logLateFailures(unseen),
-          Effect.sync(() => {
-            if (failure !== undefined)
-              reject(failure.error) // L5: specific beats generic
-            else reject(CancelCause.toReason(owner.cause ?? interruptionCause(exit.cause))) // L6
-          })
-        )
-      }
-    )
+    const program = Effect.flatMap(runOwned(effect, owner, owned, context, interruptible, identity), (exit) => {
+      if (Exit.isSuccess(exit)) return Effect.sync(() => resolve(exit.value))
+      const failure = failureIn(exit.cause, owner)
+      const unseen = owner.lateFailures.filter((error) => error !== failure?.error)
+      return Effect.zipRight(
+        logLateFailures(unseen),
+        Effect.sync(() => {
+          if (failure !== undefined)
+            reject(failure.error) // L5: specific beats generic
+          else reject(CancelCause.toReason(owner.cause ?? interruptionCause(exit.cause))) // L6
+        })
+      )
+    })
     startFiber(program, Context.empty(), origin)
   })
 

@@ -316,6 +316,38 @@ describe("Abort", () => {
     )
   })
 
+  describe("abandon, later", () => {
+    it.effect("L10: what abandoned work fails with later reaches the log, and is no unhandled rejection", () =>
+      Effect.gen(function* () {
+        const body = controllable<never>()
+        const log: Array<string> = []
+        const logged = yield* Deferred.make<void>()
+        const logger = Logger.make<unknown, void>(({ message }) => {
+          log.push(String(message))
+          if (String(message).includes("failed later")) Deferred.unsafeDone(logged, Effect.void)
+        })
+        const begun = yield* Deferred.make<void>()
+        const op = Abort.abandon({
+          name: "legacy driver",
+          try: () => {
+            Deferred.unsafeDone(begun, Effect.void)
+            return body.promise
+          },
+          catch: (error) => error
+        })
+        const program = Effect.gen(function* () {
+          const fiber = yield* Effect.fork(Cancellation.own(op))
+          yield* Deferred.await(begun)
+          yield* Fiber.interrupt(fiber)
+          body.reject(new Error("at last"))
+          yield* Deferred.await(logged)
+        })
+        yield* Effect.provide(program, Logger.replace(Logger.defaultLogger, logger))
+        assert.strictEqual(log[1], `"legacy driver" was abandoned and failed later`)
+      })
+    )
+  })
+
   describe("toPromise", () => {
     const settled = (promise: Promise<unknown>): Effect.Effect<readonly ["ok" | "no", unknown]> =>
       Effect.promise(() =>

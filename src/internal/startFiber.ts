@@ -38,6 +38,17 @@ export const originOf = (fiber: Fiber.RuntimeFiber<unknown, unknown>, status: Fi
   parentSpan: fiber.currentSpan
 })
 
+/**
+ * Where there is no fiber to ask.
+ *
+ * @internal
+ */
+export const defaultOrigin: Origin = {
+  fiberRefs: Runtime.defaultRuntime.fiberRefs,
+  runtimeFlags: Runtime.defaultRuntime.runtimeFlags,
+  parentSpan: undefined
+}
+
 const start = <A, E, R>(
   effect: Effect.Effect<A, E, R>,
   context: Context.Context<R>,

@@ -11,10 +11,11 @@
  */
 import type * as Fiber from "effect/Fiber"
 import * as FiberId from "effect/FiberId"
-import { hasProperty } from "effect/Predicate"
 import * as CancelCause from "../../CancelCause.js"
+import { isCancellation } from "../cancellation/classify.js"
 import type { Member, Owner } from "../cancellation/owner.js"
 import { Settlement } from "../settlement.js"
+import { makeContainedController } from "./containedController.js"
 
 /**
  * How a promise settled.
@@ -49,7 +50,7 @@ export class Bridge<A> implements Member, Given {
 
   get signal(): AbortSignal {
     if (this.controller === undefined) {
-      this.controller = new AbortController() // B2
+      this.controller = makeContainedController() // B2
       const cause = this.owner.cause ?? this.stopped
       if (cause !== undefined) this.controller.abort(CancelCause.toReason(cause))
     }
@@ -98,7 +99,6 @@ export class Bridge<A> implements Member, Given {
    */
   isCancellation(error: unknown): boolean {
     const cause = this.stopped ?? this.owner.cause
-    if (cause === undefined) return false
-    return error === CancelCause.toReason(cause) || (hasProperty(error, "name") && error.name === "AbortError")
+    return cause !== undefined && isCancellation(error, cause)
   }
 }

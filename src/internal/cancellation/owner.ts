@@ -12,6 +12,7 @@
  * O5. The signal is made when somebody reads it, never aborted by success, and its reason is the cause's (L10, L6).
  */
 import * as CancelCause from "../../CancelCause.js"
+import { makeContainedController } from "../abort/containedController.js"
 import { onAbort } from "../abortListener.js"
 import { Settlement } from "../settlement.js"
 
@@ -85,7 +86,7 @@ export class Owner implements Member {
 
   get signal(): AbortSignal {
     if (this.controller === undefined) {
-      this.controller = new AbortController() // O5
+      this.controller = makeContainedController() // O5
       if (this.firstCause !== undefined) this.controller.abort(CancelCause.toReason(this.firstCause))
     }
     return this.controller.signal

@@ -10,6 +10,7 @@ import * as FiberId from "effect/FiberId"
 import * as CancelCause from "../../CancelCause.js"
 import type * as Approval from "../../capability/Approval.js"
 import type * as ToolResult from "../../ToolResult.js"
+import { report } from "../report.js"
 import { Settlement } from "../settlement.js"
 import { type Origin, startFiber } from "../startFiber.js"
 import type { CallState } from "./callState.js"
@@ -124,10 +125,6 @@ export class RuntimeState {
   }
 
   log(state: CallState, message: string, cause: Cause.Cause<unknown>): void {
-    startFiber(
-      Effect.logWarning(message, cause).pipe(Effect.annotateLogs({ callId: state.id, tool: state.name })),
-      Context.empty(),
-      state.origin
-    )
+    report(`${message} (call "${state.id}" of tool "${state.name}")`, cause, state.origin)
   }
 }

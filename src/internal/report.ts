@@ -1,0 +1,16 @@
+/**
+ * Logs what nobody waits for: failures of listeners, of observers, of work that was given up.
+ */
+import type * as Cause from "effect/Cause"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import { defaultOrigin, type Origin, startFiber } from "./startFiber.js"
+
+/**
+ * Logs a warning from synchronous code, with the loggers and annotations of `origin`.
+ *
+ * @internal
+ */
+export const report = (message: string, cause: Cause.Cause<unknown>, origin: Origin = defaultOrigin): void => {
+  startFiber(Effect.logWarning(message, cause), Context.empty(), origin)
+}
