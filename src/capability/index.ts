@@ -6,4 +6,31 @@
  * @module
  */
 
-export {}
+/**
+ * Asks someone outside the agent whether a call may go ahead.
+ *
+ * @since 0.1.0
+ */
+export * as Approval from "./Approval.js"
+
+/**
+ * Files and folders.
+ *
+ * Each operation is done, or it has not happened: when it completes, in whatever way, none of its calls to the platform
+ * still runs (L3), and an interruption that found it in the middle has left nothing behind. To get there each single
+ * call to the platform is awaited, and an interruption takes effect between two of them (L4): after a read or a write of
+ * at most 1 MiB.
+ *
+ * @since 0.1.0
+ */
+export * as FileSystem from "./FileSystem.js"
+
+/**
+ * Runs commands of the operating system and waits for all that they started.
+ *
+ * A command is a tree of processes. The one that was started is its leader, and its end says little about the others: so
+ * `run` completes when the whole process group is gone, and names what got away from it (L3, L4).
+ *
+ * @since 0.1.0
+ */
+export * as Process from "./Process.js"
