@@ -198,7 +198,6 @@ const ownWith = <A, E, R, B = never, E2 = never, R2 = never>(
       const run = runOwned(self, owner, context as Context.Context<R>, fiber.currentContext, origin, restore)
       return Effect.flatMap(run, (exit): Effect.Effect<A | B, E | E2, R2> => {
         disarm?.()
-        owner.bequeath()
         const expired = owner.cause !== undefined && owner.cause === timing?.cause // L7: the first cause was its own
         const stopped = Exit.isFailure(exit) && Cause.isInterruptedOnly(exit.cause)
         if (expired && stopped && options.onExpire !== undefined) return restore(options.onExpire())
@@ -382,11 +381,7 @@ export const shield = <A, E, R>(self: Effect.Effect<A, E, R>): Effect.Effect<A, 
       return Effect.flatMap(
         Effect.exit(restore(Effect.provideService(self, Cancellation, toService(owner)))),
         (exit) => {
-          owner.quiesce(() => {
-            owner.bequeath()
-            owner.end()
-            quiet.settle()
-          })
+          owner.conclude(() => quiet.settle())
           return Effect.zipRight(quiet.wait(), exit)
         }
       )
@@ -421,11 +416,7 @@ export const ownScoped: Effect.Effect<Context.Context<Cancellation>, never, Scop
     (owner) => {
       const quiet = new Settlement<void>()
       owner.cancel(CancelCause.disposed())
-      owner.quiesce(() => {
-        owner.bequeath()
-        owner.end()
-        quiet.settle()
-      })
+      owner.conclude(() => quiet.settle())
       return quiet.wait()
     }
   ),

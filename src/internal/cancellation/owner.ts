@@ -157,9 +157,18 @@ export class Owner implements Member {
   }
 
   /** Hands on to the parent what nobody has seen of this owner. */
-  bequeath(): void {
+  protected bequeath(): void {
     for (const error of this.lateFailures) this.parent?.recordFailure(error)
     for (const what of this.escaped) this.parent?.recordEscape(what)
+  }
+
+  /** Stops and awaits what is left, hands on what nobody has seen, ends, and then calls `whenEnded`. */
+  conclude(whenEnded: () => void): void {
+    this.quiesce(() => {
+      this.bequeath()
+      this.end()
+      whenEnded()
+    })
   }
 
   /** Keeps a failure that is not the cancellation (L5). One failure seen by two wrappers is one failure. */
@@ -225,7 +234,7 @@ export class ShieldedOwner extends Owner {
     this.shieldedIn.leave(this)
   }
 
-  override bequeath(): void {
+  protected override bequeath(): void {
     for (const what of this.escaped) this.shieldedIn.recordEscape(what)
   }
 }

@@ -96,10 +96,7 @@ export const runOwned = <A, E, R>(
   if (owner.cause !== undefined) member.cancelled() // cancelled by its own first, synchronous steps
   fiber.addObserver((exit) => {
     member.ended()
-    owner.quiesce(() => {
-      owner.end()
-      ended.settle(exit)
-    })
+    owner.conclude(() => ended.settle(exit))
   })
   return waitOrStop(ended, restore, (interruption) => {
     owner.cancel(interruptionCause(interruption))

@@ -77,7 +77,6 @@ export class CallState {
   nextIsOpen = true
   cancelledAt: number | undefined
   progress: string | undefined
-  result: ToolResult.ToolResult | undefined
 
   /** Results that this call's own stages made, with the attempt that each belongs to. */
   readonly made = new Map<ToolResult.ToolResult, Attempt | undefined>()

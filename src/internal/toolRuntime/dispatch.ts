@@ -26,7 +26,7 @@ import type { CallState } from "./callState.js"
 import { normalize } from "./normalize.js"
 import type { Registered } from "./registry.js"
 import { aborted, policyFailure, timedOut } from "./results.js"
-import { inContext, ownedContext, type Running, startStage } from "./stage.js"
+import { concluding, inContext, ownedContext, type Running, startStage } from "./stage.js"
 
 type Around = Registered<Policy.Around<never>>
 
@@ -78,11 +78,7 @@ const startBounded = (
   const settlement = new Settlement<ToolResult.ToolResult>()
   inner.settlement.whenSettled((result) => {
     disarm?.()
-    bounded.quiesce(() => {
-      bounded.bequeath()
-      bounded.end()
-      settlement.settle(bounded.cause === expiry ? expired(state, bounded, expiry) : result)
-    })
+    bounded.conclude(() => settlement.settle(bounded.cause === expiry ? expired(state, bounded, expiry) : result))
   })
   return { settlement, stop: inner.stop }
 }
@@ -159,16 +155,7 @@ const startWrapper = (
     followsCancel: !finishes,
     interpret: (exit) => resultOf(state, owner, exit)
   })
-  if (given === owner) return stage
-  const settlement = new Settlement<ToolResult.ToolResult>()
-  stage.settlement.whenSettled((result) => {
-    given.quiesce(() => {
-      given.bequeath()
-      given.end()
-      settlement.settle(result)
-    })
-  })
-  return { settlement, stop: stage.stop }
+  return given === owner ? stage : concluding(given, stage)
 }
 
 /** What became of a wrapper, as the result that it stands for. */

@@ -14,7 +14,7 @@ import { ShieldedOwner } from "../cancellation/owner.js"
 import type { CallState } from "./callState.js"
 import type { Registered } from "./registry.js"
 import { failure, policyFailure } from "./results.js"
-import { inContext, ownedContext, type Running, startStage } from "./stage.js"
+import { concluding, inContext, ownedContext, type Running, startStage } from "./stage.js"
 
 /**
  * What the gate says. `Cancelled` leaves the result to whoever knows the cause.
@@ -115,17 +115,15 @@ const startGroup = (
         : decide(i + 1, ask ?? (decision._tag === "Ask" ? decision : undefined))
     )
   }
-  return startStage({
+  const stage = startStage({
     effect: decide(0, undefined),
     owner: state.owner,
     context: Context.unsafeMake<never>(ownedContext(captured, owner, state.origin)),
     origin: state.origin,
     followsCancel: !finishes,
-    interpret: (exit): Verdict | Deciding => {
-      if (owner !== state.owner) owner.end()
-      return Exit.isSuccess(exit) ? exit.value : failed(state, exit.cause)
-    }
+    interpret: (exit): Verdict | Deciding => (Exit.isSuccess(exit) ? exit.value : failed(state, exit.cause))
   })
+  return owner instanceof ShieldedOwner ? concluding(owner, stage) : stage
 }
 
 const failed = (state: CallState, cause: Cause.Cause<unknown>): Verdict => {

@@ -7,7 +7,7 @@
 import * as Either from "effect/Either"
 import type * as ToolCall from "../../ToolCall.js"
 import type * as ToolResult from "../../ToolResult.js"
-import { materialize, type NotJson } from "../json.js"
+import { freezePlain, materialize, type NotJson } from "../json.js"
 import { describeThrown } from "../thrown.js"
 import type { CallState } from "./callState.js"
 import { aborted, failure, invalidArguments, unknownTool } from "./results.js"
@@ -24,11 +24,13 @@ export interface Early {
 }
 
 /**
- * Reads the parameters of the call, once.
+ * Finds the tool and reads the parameters of the call, once.
  *
  * @internal
  */
 export const takeIn = (state: CallState, call: ToolCall.ToolCall): Early | undefined => {
+  // Found before the parameters are read: the tool has its last word on every result of a call of it.
+  state.tool = state.runtime.registry.tools.get(state.name)
   let read: unknown
   try {
     read = call.parameters // may be a getter of the host's
@@ -53,16 +55,15 @@ export const gateCancelled = (state: CallState): Early | undefined => {
 }
 
 /**
- * Finds the tool and decodes the parameters for it. Nobody is asked to approve a call that cannot run (W31).
+ * Decodes the parameters for the tool. Nobody is asked to approve a call that cannot run (W31).
  *
  * @internal
  */
 export const decode = (state: CallState): Early | undefined => {
-  state.tool = state.runtime.registry.tools.get(state.name)
   if (state.tool === undefined) return { result: unknownTool(state), reviewed: true }
   const decoded = state.tool.decode(state.view.parameters)
   if (Either.isLeft(decoded)) return { result: invalidArguments(state, decoded.left), reviewed: true }
-  state.parameters = decoded.right
+  state.parameters = freezePlain(decoded.right)
   state.enter("decoded")
   return undefined
 }

@@ -7,6 +7,7 @@
  */
 import * as Either from "effect/Either"
 import * as Schema from "effect/Schema"
+import * as CancelCause from "../../CancelCause.js"
 import * as Content from "../../Content.js"
 import * as ToolResult from "../../ToolResult.js"
 import { materialize } from "../json.js"
@@ -20,10 +21,8 @@ const isContent = Schema.is(Schema.Array(Content.Content))
  *
  * @internal
  */
-export const freezeContent = (content: unknown): ReadonlyArray<Content.Content> | undefined => {
-  const frozen = materialize(content)
-  return Either.isRight(frozen) && isContent(frozen.right) ? frozen.right : undefined
-}
+export const freezeContent = (content: unknown): ReadonlyArray<Content.Content> | undefined =>
+  frozenAs(isContent, content)
 
 /**
  * The same result with other contexts or content, still known as this call's own.
@@ -49,19 +48,33 @@ export const normalize = (state: CallState, result: ToolResult.ToolResult): Tool
     return result
   }
   const made =
-    result._tag === "Success"
-      ? successFromEncoded(state, result.value, state.attempt)
-      : failure(state, {
-          code: String(result.code),
-          name: String(result.name),
-          message: String(result.message),
-          content: freezeContent(result.content) ?? ToolResult.errorContent(String(result.message)),
-          cause: result.cause,
-          bodyFailure: result.bodyFailure
-        })
+    result._tag === "Success" ? successFromEncoded(state, result.value, state.attempt) : authoredFailure(state, result)
   // L12: body's contexts first, then the wrapper's. A revised copy of our own result brings the body's along already.
   const added = (freezeContent(result.contexts) ?? []).filter((context) => !isIn(made.contexts, context))
   return added.length === 0 ? made : revise(state, made, { contexts: Object.freeze([...made.contexts, ...added]) })
+}
+
+// Written by foreign code, perhaps in plain JavaScript: nothing of it is taken on trust.
+const authoredFailure = (state: CallState, result: ToolResult.Failure): ToolResult.Failure => {
+  const message = textOr(result.message, "a wrapper failed the call without a message")
+  return failure(state, {
+    code: textOr(result.code, "POLICY_FAILURE"),
+    name: textOr(result.name, undefined),
+    message,
+    content: freezeContent(result.content) ?? ToolResult.errorContent(message),
+    cause: frozenAs(isCause, result.cause),
+    bodyFailure: frozenAs(isReported, result.bodyFailure)
+  })
+}
+
+const isCause = Schema.is(Schema.encodedSchema(CancelCause.CancelCause))
+const isReported = Schema.is(Schema.Struct({ code: Schema.String, name: Schema.String, message: Schema.String }))
+
+const textOr = <A>(value: unknown, otherwise: A): string | A => (typeof value === "string" ? value : otherwise)
+
+const frozenAs = <A>(is: (u: unknown) => u is A, value: unknown): A | undefined => {
+  const frozen = materialize(value)
+  return Either.isRight(frozen) && is(frozen.right) ? frozen.right : undefined
 }
 
 const isIn = (contexts: ReadonlyArray<Content.Content>, context: Content.Content): boolean => {

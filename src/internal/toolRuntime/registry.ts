@@ -4,10 +4,12 @@
  * Whatever is registered brings the context that its handlers need, captured once; what a call needs is laid over it.
  */
 import type * as Context from "effect/Context"
-import type * as Either from "effect/Either"
+import * as Either from "effect/Either"
 import * as ParseResult from "effect/ParseResult"
+import * as Schema from "effect/Schema"
 import type * as Policy from "../../Policy.js"
 import type * as Tool from "../../Tool.js"
+import { describeThrown } from "../thrown.js"
 
 /** @internal */
 export interface RegisteredTool {
@@ -38,13 +40,26 @@ export interface Policies {
   readonly observers: ReadonlyArray<Registered<Policy.Observe<never>>>
 }
 
+type Parse = (value: unknown) => Either.Either<unknown, ParseResult.ParseIssue>
+
+// A schema runs code of its author, and looks at values that may be hostile: what it throws is a violation.
+const total =
+  (parse: Parse): Parse =>
+  (value) => {
+    try {
+      return parse(value)
+    } catch (error) {
+      return Either.left(new ParseResult.Type(Schema.Unknown.ast, undefined, describeThrown(error).message))
+    }
+  }
+
 /** @internal */
 export const registerTool = (tool: Tool.Any, context: Context.Context<never>): RegisteredTool => ({
   tool,
   context,
-  decode: ParseResult.decodeUnknownEither(tool.parameters, { errors: "all" }),
-  encodeSuccess: ParseResult.encodeUnknownEither(tool.success, { errors: "all" }),
-  decodeSuccess: ParseResult.decodeUnknownEither(tool.success, { errors: "all" })
+  decode: total(ParseResult.decodeUnknownEither(tool.parameters, { errors: "all" })),
+  encodeSuccess: total(ParseResult.encodeUnknownEither(tool.success, { errors: "all" })),
+  decodeSuccess: total(ParseResult.decodeUnknownEither(tool.success, { errors: "all" }))
 })
 
 /** @internal */

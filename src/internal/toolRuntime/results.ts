@@ -107,7 +107,7 @@ export const timedOut = (
  */
 export const reported = (error: unknown, code: "TOOL_FAILURE" | "POLICY_FAILURE"): ToolResult.Reported => {
   const thrown = describeThrown(error)
-  return { code: thrown.code ?? code, name: thrown.name ?? nameOf(code), message: thrown.message }
+  return Object.freeze({ code: thrown.code ?? code, name: thrown.name ?? nameOf(code), message: thrown.message })
 }
 
 /**
@@ -121,10 +121,15 @@ export const policyFailure = (state: CallState, error: unknown): ToolResult.Fail
   return result
 }
 
-const violationsOf = (issue: ParseResult.ParseIssue): ReadonlyArray<string> =>
-  ParseResult.ArrayFormatter.formatIssueSync(issue).map(({ path, message }) =>
-    path.length === 0 ? message : `${path.map(String).join(".")}: ${message}`
-  )
+const violationsOf = (issue: ParseResult.ParseIssue): ReadonlyArray<string> => {
+  try {
+    return ParseResult.ArrayFormatter.formatIssueSync(issue).map(({ path, message }) =>
+      path.length === 0 ? message : `${path.map(String).join(".")}: ${message}`
+    )
+  } catch (error) {
+    return [`the violation cannot be described: ${describeThrown(error).message}`] // the value threw when looked at
+  }
+}
 
 const isAsync = (issue: ParseResult.ParseIssue): boolean =>
   ParseResult.ArrayFormatter.formatIssueSync(issue).some(({ _tag }) => _tag === "Forbidden")

@@ -1,18 +1,16 @@
 /**
  * What the calls of one runtime share: who is in flight, who waits for that to change, and what is logged of it.
  */
-import type * as Cause from "effect/Cause"
-import * as Context from "effect/Context"
-import * as Duration from "effect/Duration"
+import * as Cause from "effect/Cause"
+import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import type * as Fiber from "effect/Fiber"
-import * as FiberId from "effect/FiberId"
 import * as CancelCause from "../../CancelCause.js"
 import type * as Approval from "../../capability/Approval.js"
 import type * as ToolResult from "../../ToolResult.js"
 import { report } from "../report.js"
 import { Settlement } from "../settlement.js"
-import { type Origin, startFiber } from "../startFiber.js"
+import type { Origin } from "../startFiber.js"
+import { startTimer } from "../timer.js"
 import type { CallState } from "./callState.js"
 import type { Registry } from "./registry.js"
 import * as Telemetry from "./telemetry.js"
@@ -38,7 +36,8 @@ export class RuntimeState {
   private readonly warnAfterMillis: number
   private readonly watchers = new Set<() => void>()
   private readonly stopping = new Set<CallState>()
-  private watch: Fiber.RuntimeFiber<void> | undefined
+  private readonly warned = new WeakSet<CallState>()
+  private disarm: (() => void) | undefined
   private idle: Settlement<void> | undefined
   private closed = false
 
@@ -72,33 +71,31 @@ export class RuntimeState {
 
   cancelled(state: CallState): void {
     this.stopping.add(state)
-    // One fiber watches all calls that are being stopped, and none does when none is.
-    this.watch ??= startFiber(this.warnOfStuckCalls(), Context.empty(), this.origin)
+    // One timer for all calls that are being stopped, and none when none is.
+    this.disarm ??= startTimer(this.origin, this.warnAfterMillis, () => this.warnOfStuckCalls())
   }
 
   private stopped(state: CallState): void {
     if (!this.stopping.delete(state) || this.stopping.size > 0) return
-    this.watch?.unsafeInterruptAsFork(FiberId.none)
-    this.watch = undefined
+    this.disarm?.() // L3: no timer of ours outlives the last call
+    this.disarm = undefined
   }
 
-  private warnOfStuckCalls(): Effect.Effect<void> {
-    const warned = new Set<CallState>()
-    const look = Effect.suspend(() =>
-      Effect.forEach(
-        [...this.stopping].filter(
-          (state) => !warned.has(state) && state.now() - (state.cancelledAt ?? state.now()) >= this.warnAfterMillis
-        ),
-        (state) => {
-          warned.add(state)
-          return Effect.logWarning(
-            `Call "${state.id}" of tool "${state.name}" was cancelled ${state.now() - (state.cancelledAt ?? 0)}ms ago and is still in phase "${state.phase}": something in it ignores the cancellation`
-          )
-        },
-        { discard: true }
-      )
-    )
-    return Effect.forever(Effect.zipRight(Effect.sleep(Duration.millis(this.warnAfterMillis)), look))
+  private warnOfStuckCalls(): void {
+    let next = this.warnAfterMillis
+    for (const state of this.stopping) {
+      const elapsed = state.now() - (state.cancelledAt ?? state.now())
+      if (elapsed < this.warnAfterMillis) next = Math.min(next, this.warnAfterMillis - elapsed)
+      else if (!this.warned.has(state)) {
+        this.warned.add(state)
+        this.log(
+          state,
+          `A call was cancelled ${elapsed}ms ago and is still in phase "${state.phase}": something in it ignores the cancellation`,
+          Cause.empty
+        )
+      }
+    }
+    this.disarm = startTimer(this.origin, next, () => this.warnOfStuckCalls())
   }
 
   /** Tells those who watch. Costs nothing when nobody does. */

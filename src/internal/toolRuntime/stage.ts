@@ -124,3 +124,14 @@ export const startStage = <A, E, R, B>(options: {
   })
   return { settlement, stop: member.stop }
 }
+
+/**
+ * A stage that has ended when its own owner has, too.
+ *
+ * @internal
+ */
+export const concluding = <A>(owner: Owner, stage: Running<A>): Running<A> => {
+  const settlement = new Settlement<A>()
+  stage.settlement.whenSettled((value) => owner.conclude(() => settlement.settle(value)))
+  return { settlement, stop: stage.stop }
+}
