@@ -221,6 +221,20 @@ describe("Abort", () => {
       })
     )
 
+    it.effect("W3: in a protected region, too, the cancellation is not a failure that catchAll would see", () =>
+      Effect.gen(function* () {
+        const { controller, fiber } = yield* started(
+          ({ signal }) =>
+            new Promise<number>((_, reject) => {
+              signal.addEventListener("abort", () => reject(signal.reason))
+            }),
+          (operation) => Effect.uninterruptible(Effect.catchAll(operation, () => Effect.succeed("swallowed")))
+        )
+        controller.abort("stop")
+        assert.isTrue(Exit.isInterrupted(yield* Fiber.await(fiber)))
+      })
+    )
+
     it.effect("an AbortError that nobody asked for is a failure", () =>
       Effect.gen(function* () {
         const error = new DOMException("gone", "AbortError")

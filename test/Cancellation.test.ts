@@ -229,7 +229,7 @@ describe("Cancellation", () => {
         const inner = Cancellation.withDeadline(Effect.never, {
           duration: "200 millis",
           code: "INNER",
-          onExpire: () => Effect.succeed("inner")
+          onExpire: () => Effect.as(noted(log, "inner"), "inner")
         })
         const outer = Cancellation.withDeadline(inner, {
           duration: "100 millis",
@@ -239,6 +239,7 @@ describe("Cancellation", () => {
         const fiber = yield* Effect.fork(Effect.tap(outer, (which) => noted(log, which)))
         yield* TestClock.adjust("1 second")
         assert.strictEqual(yield* Fiber.join(fiber), "outer")
+        assert.deepStrictEqual(log, ["outer"])
         const cause = CancelCause.deadline("OUTER", 100)
         assert.isFalse(CancelCause.isDeadline(cause, "INNER"))
         assert.isTrue(CancelCause.isDeadline(cause))

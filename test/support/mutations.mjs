@@ -1,0 +1,356 @@
+// Takes away, one at a time, lines that uphold laws, and expects the named tests to turn red.
+//
+//   npm run test:mutations            all of them
+//   npm run test:mutations -- owner   those whose file or law contains "owner"
+//
+// Works in a copy of the tracked files, so the working tree is never touched.
+import { spawnSync } from "node:child_process"
+import * as fs from "node:fs"
+import * as os from "node:os"
+import * as path from "node:path"
+
+/** `find` stands once in `file` and is replaced; `tests` must then fail. */
+const mutations = [
+  {
+    law: "A1 one listener",
+    file: "src/internal/abortListener.ts",
+    find: "if (hub === undefined) {",
+    replace: "if (hub === undefined || true) {",
+    tests: "test/internal/abortListener"
+  },
+  {
+    law: "A2 removed",
+    file: "src/internal/abortListener.ts",
+    find: 'signal.removeEventListener("abort", listener) // A2',
+    replace: "",
+    tests: "test/internal/abortListener"
+  },
+  {
+    law: "L3 timer",
+    file: "src/internal/timer.ts",
+    find: "return () => clearTimeout(handle)",
+    replace: "return () => {}",
+    tests: "test/internal/timer"
+  },
+  {
+    law: "L1 lossless",
+    file: "src/internal/json.ts",
+    find: "&& !Object.is(value, -0)",
+    replace: "",
+    tests: "test/internal/json"
+  },
+  {
+    law: "O1 first cause",
+    file: "src/internal/cancellation/owner.ts",
+    find: 'if (this.firstCause !== undefined || this.state === "ended") return false',
+    replace: 'if (this.state === "ended") return false',
+    tests: "test/internal/cancellation"
+  },
+  {
+    law: "O1 inherited",
+    file: "src/internal/cancellation/owner.ts",
+    find: "this.firstCause = parent.firstCause // O1",
+    replace: "",
+    tests: "test/internal/cancellation"
+  },
+  {
+    law: "O2 members told",
+    file: "src/internal/cancellation/owner.ts",
+    find: "for (const member of this.members) member.cancelled(cause) // O2",
+    replace: "{}",
+    tests: "test/internal/cancellation"
+  },
+  {
+    law: "O3 members stopped",
+    file: "src/internal/cancellation/owner.ts",
+    find: "this.stopMembers() // O3",
+    replace: "",
+    tests: "test/internal/cancellation"
+  },
+  {
+    law: "O4 listener",
+    file: "src/internal/cancellation/owner.ts",
+    find: "this.unlisten?.() // O4",
+    replace: "",
+    tests: "test/internal/cancellation"
+  },
+  {
+    law: "O4 parent",
+    file: "src/internal/cancellation/owner.ts",
+    find: "this.parent?.leave(this) // O4",
+    replace: "",
+    tests: "test/internal/cancellation"
+  },
+  {
+    law: "O5 reason",
+    file: "src/internal/cancellation/owner.ts",
+    find: "if (this.firstCause !== undefined) this.controller.abort(CancelCause.toReason(this.firstCause))",
+    replace: "",
+    tests: "test/internal/cancellation"
+  },
+  {
+    law: "L6 host's reason",
+    file: "src/CancelCause.ts",
+    find: 'if (cause._tag === "HostSignal") return cause.reason',
+    replace: "",
+    tests: "test/Cancellation.test"
+  },
+  {
+    law: "L10 own",
+    file: "src/Cancellation.ts",
+    find: "return Effect.interrupt // L10: a cancelled owner starts nothing",
+    replace: "// L10",
+    tests: "test/Cancellation.test"
+  },
+  {
+    law: "L10 operation",
+    file: "src/Cancellation.ts",
+    find: "if (stopped && RuntimeFlags.interruptible(status.runtimeFlags)) return Effect.interrupt // L10",
+    replace: "void [stopped, status, RuntimeFlags]",
+    tests: "test/Cancellation.test"
+  },
+  {
+    law: "L14 operation",
+    file: "src/Cancellation.ts",
+    find: 'if (owner.hasEnded) return Effect.dieMessage(endedMessage(`"${name}"`)) // L14',
+    replace: "void name",
+    tests: "test/Cancellation.test"
+  },
+  {
+    law: "L5 operation",
+    file: "src/Cancellation.ts",
+    find: "recordFailures(owner, cause) // L5",
+    replace: "",
+    tests: "test/ToolRuntime.specific"
+  },
+  {
+    law: "L7 own deadline",
+    file: "src/Cancellation.ts",
+    find: "owner.cause !== undefined && owner.cause === timing?.cause",
+    replace: "owner.cause !== undefined && timing !== undefined",
+    tests: "test/Cancellation.test"
+  },
+  {
+    law: "L5 late rejection",
+    file: "src/Abort.ts",
+    find: "owner.recordFailure(error) // L5: the next",
+    replace: "// L5: the next",
+    tests: "test/ToolRuntime.specific"
+  },
+  {
+    law: "L10 fromPromise",
+    file: "src/Abort.ts",
+    find: "if (owner.cause !== undefined) return Effect.interrupt // L10: a cancelled owner starts nothing",
+    replace: "",
+    tests: "test/Abort.test"
+  },
+  {
+    law: "W3 cancellation",
+    file: "src/Abort.ts",
+    find: "if (bridge.isCancellation(settled.error)) return Effect.interrupt",
+    replace: "",
+    tests: "test/Abort"
+  },
+  {
+    law: "B1 awaited",
+    file: "src/Abort.ts",
+    find: "return Effect.flatMap(bridge.settlement.wait(), (settled) =>",
+    replace: 'return Effect.flatMap(Effect.succeed<Settled<A>>({ _tag: "Rejected", error: undefined }), (settled) =>',
+    tests: "test/Abort"
+  },
+  {
+    law: "B3 member",
+    file: "src/internal/abort/bridge.ts",
+    find: "this.owner.join(this) // B3",
+    replace: "",
+    tests: "test/Abort.test"
+  },
+  {
+    law: "L10 toPromise",
+    file: "src/Abort.ts",
+    find: "if (signal?.aborted === true) return reject(signal.reason)",
+    replace: "",
+    tests: "test/Abort.test"
+  },
+  {
+    law: "L5 toPromise",
+    file: "src/Abort.ts",
+    find: "return owner.lateFailures.length > 0 ? { error: owner.lateFailures[0] } : undefined",
+    replace: "return undefined",
+    tests: "test/Abort.test"
+  },
+  {
+    law: "W20 contained",
+    file: "src/internal/abort/containedController.ts",
+    find: "wrapper = contain(listener)",
+    replace: "wrapper = listener as EventListener",
+    tests: "test/internal/abort"
+  },
+  {
+    law: "two roads",
+    file: "src/internal/cancellation/runOwned.ts",
+    find: "if (this.owner.calls === 0 && !this.owner.wasAnswered) return this.stop()",
+    replace: "return this.stop()",
+    tests: "test/ToolRuntime.race"
+  },
+  {
+    law: "two roads, late",
+    file: "src/internal/cancellation/runOwned.ts",
+    find: "this.owner.calls === 0 && !this.owner.wasAnswered",
+    replace: "this.owner.calls === 0",
+    tests: "test/ToolRuntime.race"
+  },
+  {
+    law: "L2 mark",
+    file: "src/internal/toolRuntime/attempt.ts",
+    find: "state.dispatched = true // L2",
+    replace: "// L2",
+    tests: "test/ToolRuntime.race"
+  },
+  {
+    law: "L2 early mark",
+    file: "src/internal/toolRuntime/attempt.ts",
+    find: "const attempt = new Attempt(state, owner)",
+    replace: "const attempt = new Attempt(state, owner)\n  state.dispatched = true",
+    tests: "test/ToolRuntime"
+  },
+  {
+    law: "L3 children",
+    file: "src/internal/toolRuntime/attempt.ts",
+    find: "  fiber.addObserver(() => {",
+    replace: "  queueMicrotask(() => {",
+    tests: "test/ToolRuntime.race"
+  },
+  {
+    law: "L3 quiet",
+    file: "src/internal/toolRuntime/driver.ts",
+    find: "state.owner.quiesce(() => quiet.settle())",
+    replace: "quiet.settle()",
+    tests: "test/ToolRuntime.race"
+  },
+  {
+    law: "L5 attempt",
+    file: "src/internal/toolRuntime/attempt.ts",
+    find: "if (specific !== undefined) {",
+    replace: "if (specific !== undefined && owner.cause === undefined) {",
+    tests: "test/ToolRuntime.specific"
+  },
+  {
+    law: "L5 only a success",
+    file: "src/internal/toolRuntime/driver.ts",
+    find: 'if (result._tag === "Failure" || cause === undefined) return result',
+    replace: "if (cause === undefined) return result",
+    tests: "test/ToolRuntime"
+  },
+  {
+    law: "L10 pending",
+    file: "src/internal/toolRuntime/driver.ts",
+    find: "Effect.matchCauseEffect(this.restore(Effect.void), {",
+    replace: "Effect.matchCauseEffect(Effect.void, {",
+    tests: "test/ToolRuntime"
+  },
+  {
+    law: "L10 gate",
+    file: "src/internal/toolRuntime/intake.ts",
+    find: "return cause === undefined ? undefined : {",
+    replace: "return cause === undefined || true ? undefined : {",
+    tests: "test/ToolRuntime"
+  },
+  {
+    law: "L7 only slow",
+    file: "src/internal/toolRuntime/dispatch.ts",
+    find: 'if (attemptUnder(state, bounded)?.outcome?._tag === "Success") return // L7',
+    replace: "// L7",
+    tests: "test/ToolRuntime.timeout"
+  },
+  {
+    law: "L7 own timer",
+    file: "src/internal/toolRuntime/dispatch.ts",
+    find: "bounded.cause === expiry ?",
+    replace: "bounded.cause !== undefined ?",
+    tests: "test/ToolRuntime.timeout"
+  },
+  {
+    law: "L7 failed in time",
+    file: "src/internal/toolRuntime/dispatch.ts",
+    find: "attempt?.outcome !== undefined && attempt.settledInTime",
+    replace: "false",
+    tests: "test/ToolRuntime.timeout"
+  },
+  {
+    law: "C3 next closed",
+    file: "src/internal/toolRuntime/driver.ts",
+    find: "state.nextIsOpen = false // C3",
+    replace: "// C3",
+    tests: "test/ToolRuntime"
+  },
+  {
+    law: "W8 closed",
+    file: "src/internal/toolRuntime/attempt.ts",
+    find: "    this.isOpen = false",
+    replace: "",
+    tests: "test/Tool"
+  },
+  {
+    law: "L12 contexts",
+    file: "src/internal/toolRuntime/results.ts",
+    find: "Object.freeze([...attempt.contexts]), // L12",
+    replace: "none, // L12",
+    tests: "test/ToolRuntime"
+  },
+  {
+    law: "L12 after abort",
+    file: "src/internal/toolRuntime/driver.ts",
+    find: "{ contexts: result.contexts }) // L12",
+    replace: "{})",
+    tests: "test/ToolRuntime"
+  }
+]
+
+const copyTree = () => {
+  const dir = fs.mkdtempSync(path.join(os.tmpdir(), "quiesce-mutations-"))
+  const { stdout } = spawnSync("git", ["ls-files", "--cached", "--others", "--exclude-standard"], { encoding: "utf8" })
+  for (const file of stdout.split("\n").filter((name) => name !== "" && fs.existsSync(name))) {
+    fs.mkdirSync(path.join(dir, path.dirname(file)), { recursive: true })
+    fs.copyFileSync(file, path.join(dir, file))
+  }
+  fs.symlinkSync(path.resolve("node_modules"), path.join(dir, "node_modules"))
+  return dir
+}
+
+const apply = (text, find, replace, where) => {
+  if (text.split(find).length !== 2) throw new Error(`${where}: "${find}" should stand there exactly once`)
+  return text.replace(find, () => replace)
+}
+
+const wanted = process.argv[2] ?? ""
+const dir = copyTree()
+let survived = 0
+try {
+  for (const { law, file, find, replace, tests } of mutations) {
+    if (!`${law} ${file}`.includes(wanted)) continue
+    const target = path.join(dir, file)
+    const original = fs.readFileSync(target, "utf8")
+    fs.writeFileSync(target, apply(original, find, replace, file))
+    const run = spawnSync(
+      path.resolve("node_modules/.bin/vitest"),
+      ["run", tests, "--bail", "1", "--testTimeout", "4000"],
+      {
+        cwd: dir,
+        encoding: "utf8",
+        timeout: 120_000
+      }
+    )
+    fs.writeFileSync(target, original)
+    const red = run.status !== 0
+    if (!red) survived++
+    const first = /(?:FAIL|×) +(.*)/.exec(run.stdout)?.[1] ?? (run.signal === null ? "" : "hangs")
+    process.stdout.write(
+      `${red ? "red     " : "SURVIVED"}  ${law.padEnd(20)} ${file}  ${red ? first : `no test of ${tests} fails`}\n`
+    )
+  }
+} finally {
+  fs.rmSync(dir, { recursive: true, force: true })
+}
+process.stdout.write(survived === 0 ? "every line is held by a test\n" : `${survived} lines are held by no test\n`)
+process.exitCode = survived === 0 ? 0 : 1
