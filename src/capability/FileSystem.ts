@@ -179,7 +179,8 @@ export interface Service {
    *
    * An interruption before the commit point takes effect after the chunk that is being written, and this completes when
    * what was staged is removed. Never left behind, on any path: a staged file, a folder made for a write that did not
-   * happen, half a file. Only a crash can leave the staging folder (`.quiesce-` and six letters).
+   * happen, half a file. Only a crash can leave the staging folder (`.quiesce-` and six letters), and one that the system
+   * does not let us remove is named in a warning.
    *
    * A link at the path is followed, and what it points to is written. The file that is there keeps its mode, and its
    * owner where the system lets us; hard links and extended attributes stay with the old file.

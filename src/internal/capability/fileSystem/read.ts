@@ -49,7 +49,7 @@ export const readText = ({ fs }: Platform, place: Place, maxBytes: number): Effe
     const size = Number(info.size)
     if (!(size <= maxBytes)) return yield* Effect.fail(tooLarge(size, maxBytes))
     const file = yield* call(fs.open(real, { flag: "r" }))
-    yield* mustBeFile(yield* call(file.stat))
+    yield* mustBeFile(yield* call(file.stat)) // swapped for a device meanwhile, which would never end
     // Not `ignoreBOM: false`, which drops the mark: what is read and written back stays what it was.
     const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true })
     const parts: Array<string> = []
@@ -74,6 +74,7 @@ export interface Entry {
   readonly kind: Kind
 }
 
+// The platform has no `lstat`: what is not a link is told by the failure to read it as one, which costs some 0.1 ms.
 const kindOf = ({ fs }: Platform, child: string): Effect.Effect<Kind> =>
   Effect.matchEffect(call(fs.readLink(child)), {
     onSuccess: () => Effect.succeed<Kind>("link"),
