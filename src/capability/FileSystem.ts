@@ -3,8 +3,8 @@
  *
  * Each operation is done, or it has not happened: when it completes, in whatever way, none of its calls to the platform
  * still runs (L3), and an interruption that found it in the middle has left nothing behind. To get there each single
- * call to the platform is awaited, and an interruption takes effect between two of them (L4): after a read or a write of
- * at most 1 MiB.
+ * call to the platform is awaited, and an interruption takes effect between two of them (L4): after a read or a write
+ * of at most 1 MiB.
  *
  * @since 0.1.0
  */
@@ -156,8 +156,8 @@ export interface Service {
    * Reads a file as UTF-8, byte order mark included.
    *
    * Completes when the file is closed again. An interruption takes effect after the chunk that is being read, and the
-   * file is closed then, too. Fails for a folder, for bytes that are not UTF-8, for a file above `maxBytes`, and without
-   * opening it for a pipe, a socket or a device, which could block a thread of the host for good.
+   * file is closed then, too. Fails for a folder, for bytes that are not UTF-8, for a file above `maxBytes`, and
+   * without opening it for a pipe, a socket or a device, which could block a thread of the host for good.
    */
   readonly readText: (
     path: string,
@@ -173,14 +173,14 @@ export interface Service {
    * Writes a file as UTF-8, as a whole or not at all.
    *
    * The text, and folders on the way that are missing, are staged in a private folder next to where they belong, forced
-   * to the disk, and then moved there. That move is the commit point: until it nobody has seen anything and the old file
-   * is untouched; from it on the write has succeeded, and an interruption that comes now undoes nothing (it meets the
-   * caller when this has completed, where that can be interrupted).
+   * to the disk, and then moved there. That move is the commit point: until it nobody has seen anything and the old
+   * file is untouched; from it on the write has succeeded, and an interruption that comes now undoes nothing (it meets
+   * the caller when this has completed, where that can be interrupted).
    *
    * An interruption before the commit point takes effect after the chunk that is being written, and this completes when
    * what was staged is removed. Never left behind, on any path: a staged file, a folder made for a write that did not
-   * happen, half a file. Only a crash can leave the staging folder (`.quiesce-` and six letters), and one that the system
-   * does not let us remove is named in a warning.
+   * happen, half a file. Only a crash can leave the staging folder (`.quiesce-` and six letters), and one that the
+   * system does not let us remove is named in a warning.
    *
    * A link at the path is followed, and what it points to is written. The file that is there keeps its mode, and its
    * owner where the system lets us; hard links and extended attributes stay with the old file.
@@ -258,8 +258,8 @@ const make = (platform: Platform, root: string | undefined): Service => {
  * Layer that works on the file system of the platform.
  *
  * With `root`, relative paths start there, and a path that leads out of it, through `..` or through links, fails with
- * `OutsideRoot`. That guards against paths, not against a program that swaps a folder for a link at the same time. Without
- * it relative paths start in the working directory, and nothing is out of reach.
+ * `OutsideRoot`. That guards against paths, not against a program that swaps a folder for a link at the same time.
+ * Without it relative paths start in the working directory, and nothing is out of reach.
  *
  * @example
  * ```ts

@@ -18,8 +18,8 @@ export * as Approval from "./Approval.js"
  *
  * Each operation is done, or it has not happened: when it completes, in whatever way, none of its calls to the platform
  * still runs (L3), and an interruption that found it in the middle has left nothing behind. To get there each single
- * call to the platform is awaited, and an interruption takes effect between two of them (L4): after a read or a write of
- * at most 1 MiB.
+ * call to the platform is awaited, and an interruption takes effect between two of them (L4): after a read or a write
+ * of at most 1 MiB.
  *
  * @since 0.1.0
  */

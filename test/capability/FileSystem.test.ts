@@ -104,8 +104,8 @@ class Gate {
 const rest = Effect.forEach(Array.from({ length: 5 }), () => Effect.promise(() => fs.promises.stat(os.tmpdir())))
 
 /**
- * Stops `fiber` while the call at `gate` runs, and asserts that it waits for that call, makes no other one meanwhile, and
- * is gone together with all of them.
+ * Stops `fiber` while the call at `gate` runs, and asserts that it waits for that call, makes no other one meanwhile,
+ * and is gone together with all of them.
  */
 const stopAt = <A, E>(
   gate: Gate,

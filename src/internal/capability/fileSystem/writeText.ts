@@ -8,8 +8,8 @@
  *
  * W1. Until the commit point nothing outside of the staging folder has changed, so that rolling back means to remove
  *     that folder: no folder of somebody else is ever looked at and removed "because it is empty".
- * W2. The staging folder is private (a name that cannot be guessed, made by `mkdtemp`, mode 0700). What is in it gets the
- *     modes that it will keep; nobody else can reach it before it is published.
+ * W2. The staging folder is private (a name that cannot be guessed, made by `mkdtemp`, mode 0700). What is in it gets
+ *     the modes that it will keep; nobody else can reach it before it is published.
  * W3. The rename is the commit point. It is never started by a fiber with a pending interrupt, and from its start on
  *     nothing is rolled back unless it fails.
  * W4. The staging folder is gone when the write completes, however it does (L3).
@@ -142,7 +142,7 @@ export const writeText = (platform: Platform, place: Place, text: string): Effec
       (staging) =>
         Effect.zipRight(
           stage(platform, staging, target, text),
-          // A pending interrupt was seen when the last call of `stage` ended; a call that has begun is out of its reach.
+          // A pending interrupt was seen when the last call of `stage` ended; a call that has begun is out of reach.
           publish(platform, staging, target.folder, target.names) // W3
         ),
       (staging) => discard(platform, staging) // W4
