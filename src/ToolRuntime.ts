@@ -184,7 +184,7 @@ const statusOf = (state: CallState): CallStatus => ({
 })
 
 const accept = (
-  runtime: RuntimeState,
+  runtime: RuntimeState<CallState>,
   call: ToolCall.ToolCall,
   fiber: Fiber.RuntimeFiber<unknown, unknown>,
   status: FiberStatus.Running
@@ -201,7 +201,7 @@ const ended = (fiber: Fiber.RuntimeFiber<unknown, unknown>, call: ToolCall.ToolC
   ownerIn(fiber.currentContext).hasEnded ? endedMessage(`Call "${call.id}"`) : undefined
 
 const executeCall = (
-  runtime: RuntimeState,
+  runtime: RuntimeState<CallState>,
   call: ToolCall.ToolCall
 ): Effect.Effect<ToolResult.ToolResult, never, Cancellation> =>
   Effect.withFiberRuntime((fiber, status) =>
@@ -213,7 +213,10 @@ const executeCall = (
     })
   )
 
-const startCall = (runtime: RuntimeState, call: ToolCall.ToolCall): Effect.Effect<RunningCall, never, Cancellation> =>
+const startCall = (
+  runtime: RuntimeState<CallState>,
+  call: ToolCall.ToolCall
+): Effect.Effect<RunningCall, never, Cancellation> =>
   Effect.withFiberRuntime((fiber, status) => {
     const message = ended(fiber, call)
     if (message !== undefined) return Effect.dieMessage(message) // L14
@@ -233,7 +236,11 @@ const startCall = (runtime: RuntimeState, call: ToolCall.ToolCall): Effect.Effec
     })
   })
 
-const cancelById = (runtime: RuntimeState, callId: string, cause: CancelCause.CancelCause): Effect.Effect<boolean> =>
+const cancelById = (
+  runtime: RuntimeState<CallState>,
+  callId: string,
+  cause: CancelCause.CancelCause
+): Effect.Effect<boolean> =>
   Effect.sync(() => {
     let cancelled = false
     for (const state of runtime.inFlight) if (state.id === callId) cancelled = state.cancel(cause) || cancelled
@@ -266,7 +273,7 @@ const registerPolicy = (
     )
   })
 
-const changesOf = (runtime: RuntimeState): Stream.Stream<ReadonlyArray<CallStatus>> => {
+const changesOf = (runtime: RuntimeState<CallState>): Stream.Stream<ReadonlyArray<CallStatus>> => {
   const snapshot = () => [...runtime.inFlight].map(statusOf)
   return Stream.asyncPush<ReadonlyArray<CallStatus>>(
     (emit) =>
@@ -281,7 +288,7 @@ const changesOf = (runtime: RuntimeState): Stream.Stream<ReadonlyArray<CallStatu
   )
 }
 
-const toService = (runtime: RuntimeState): Service => ({
+const toService = (runtime: RuntimeState<CallState>): Service => ({
   execute: (call) => executeCall(runtime, call),
   start: (call) => startCall(runtime, call),
   register: (tool) => register(runtime.registry, tool),
@@ -348,7 +355,7 @@ export const layer = <T extends Tool.Any = never, P extends Policy.Any = never>(
       )
       for (const tool of options.toolkit?.tools.values() ?? []) registry.addTool(registerTool(tool, captured))
       for (const policy of options.policies ?? []) registry.addPolicy({ policy, context: captured, agent: undefined })
-      const runtime = new RuntimeState({
+      const runtime = new RuntimeState<CallState>({
         registry,
         approval: approval === undefined ? undefined : { service: approval, context: captured },
         warnAfterMillis: timerMillis(options.warnAfter ?? "10 seconds", "warnAfter"),

@@ -4,105 +4,30 @@
  * Why a fiber for each attempt: on the calling fiber, what a body forks would outlive the call, a cancel could not stop
  * the body without losing the answer, and a body could not be timed out while its caller is in a protected region.
  */
-import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
-import type * as Content from "../../Content.js"
 import * as ToolContext from "../../ToolContext.js"
 import type * as ToolResult from "../../ToolResult.js"
 import { specificFailure } from "../cancellation/classify.js"
 import type { Owner } from "../cancellation/owner.js"
 import { Settlement } from "../settlement.js"
 import { type Origin, startProtectedFiber } from "../startFiber.js"
+import { Attempt } from "./attemptState.js"
 import type { CallState } from "./callState.js"
-import { freezeContent } from "./normalize.js"
 import type { RegisteredTool } from "./registry.js"
 import { aborted, failure, reported, success, unknownTool } from "./results.js"
 import { FiberMember, ownedContext, type Running, settledStage } from "./stage.js"
 import { traced } from "./telemetry.js"
 
-/** @internal */
-export class Attempt implements ToolContext.Service {
-  readonly contexts: Array<Content.Content> = []
-  concludes = false
-  end: ToolResult.BodyEnd = "not-started"
-  /** What the body itself failed with, whatever the call then ends as. */
-  ownFailure: ToolResult.Reported | undefined
-  outcome: ToolResult.ToolResult | undefined
-  /** Whether the body had settled before anything stopped it (W4, L7). */
-  settledInTime = false
-  private isOpen = true
-
-  readonly state: CallState
-  readonly owner: Owner
-  readonly attempt: number
-
-  constructor(state: CallState, owner: Owner) {
-    this.state = state
-    this.owner = owner
-    this.attempt = ++state.attempts
-  }
-
-  get callId(): string {
-    return this.state.id
-  }
-
-  get rootId(): string {
-    return this.state.rootId
-  }
-
-  get tool(): string {
-    return this.state.name
-  }
-
-  deferContext(content: Content.Content): Effect.Effect<void> {
-    return this.whileOpen("deferContext", () => {
-      const frozen = freezeContent([content])
-      if (frozen === undefined) return Effect.dieMessage("deferContext was given something that is not content")
-      this.contexts.push(...frozen)
-      return Effect.void
-    })
-  }
-
-  get concludeTurn(): Effect.Effect<void> {
-    return this.whileOpen("concludeTurn", () => {
-      this.concludes = true
-      return Effect.void
-    })
-  }
-
-  progress(text: string): Effect.Effect<void> {
-    return this.whileOpen("progress", () => {
-      this.state.progress = text
-      this.state.runtime.changed()
-      return Effect.void
-    })
-  }
-
-  /** The body has settled: what it deferred and concluded is final. */
-  close(): void {
-    this.isOpen = false
-    this.settledInTime = this.owner.cause === undefined
-  }
-
-  private whileOpen(what: string, f: () => Effect.Effect<void>): Effect.Effect<void> {
-    return Effect.suspend(
-      () =>
-        this.isOpen
-          ? f()
-          : Effect.dieMessage(`${what} was used after attempt ${this.attempt} of call "${this.callId}" had settled`) // W8
-    )
-  }
-}
-
-/** The value of a stopped body, by what is known of it. */
+/** What became of a body, once it and what it forked have ended. */
 const outcomeOf = (
+  state: CallState,
   attempt: Attempt,
   registered: RegisteredTool,
   exit: Exit.Exit<unknown, unknown>
 ): ToolResult.ToolResult => {
-  const { state, owner } = attempt
+  const { owner } = attempt
   if (Exit.isSuccess(exit)) {
     attempt.end = "completed"
     const result = success(state, registered, exit.value, attempt)
@@ -115,16 +40,8 @@ const outcomeOf = (
     return failure(state, attempt.ownFailure, attempt) // L5
   }
   if (owner.cause !== undefined) return aborted(state, owner.cause, attempt)
-  return failure(
-    state,
-    {
-      code: "INTERRUPTED",
-      message: Cause.isEmpty(exit.cause)
-        ? "the tool ended without a result"
-        : "the tool was interrupted, and nobody had cancelled it"
-    },
-    attempt
-  )
+  const message = "the tool was interrupted, and nobody had cancelled it"
+  return failure(state, { code: "INTERRUPTED", message }, attempt)
 }
 
 /**
@@ -175,7 +92,7 @@ export const startAttempt = (state: CallState, owner: Owner, origin: Origin): Ru
   // Told when the fibers that the body forked have ended too (L3).
   fiber.addObserver(() => {
     owner.leave(member)
-    attempt.outcome = outcomeOf(attempt, registered, exit)
+    attempt.outcome = outcomeOf(state, attempt, registered, exit)
     settlement.settle(attempt.outcome)
   })
   return { settlement, stop: member.stop }

@@ -18,9 +18,9 @@ import { invariant } from "../invariant.js"
 import type { Json } from "../json.js"
 import type { Origin } from "../startFiber.js"
 import { clockOf } from "../timer.js"
-import type { Attempt } from "./attempt.js"
+import type { Attempt, AttemptHost } from "./attemptState.js"
 import type { Policies, RegisteredTool } from "./registry.js"
-import type { RuntimeState } from "./runtimeState.js"
+import type { InFlight, RuntimeState } from "./runtimeState.js"
 
 /**
  * How far a call is.
@@ -49,8 +49,8 @@ const order: { readonly [P in Phase]: number } = {
 }
 
 /** @internal */
-export class CallState {
-  readonly runtime: RuntimeState
+export class CallState implements AttemptHost, InFlight {
+  readonly runtime: RuntimeState<CallState>
   readonly id: string
   readonly rootId: string
   readonly name: string
@@ -83,7 +83,7 @@ export class CallState {
   /** Those of them that no `after` policy is asked about: a policy has failed. */
   unreviewed: ToolResult.ToolResult | undefined
 
-  constructor(runtime: RuntimeState, call: ToolCall.ToolCall, caller: Owner, owner: Owner, origin: Origin) {
+  constructor(runtime: RuntimeState<CallState>, call: ToolCall.ToolCall, caller: Owner, owner: Owner, origin: Origin) {
     this.runtime = runtime
     this.id = call.id
     this.rootId = call.rootId ?? call.id
@@ -124,6 +124,11 @@ export class CallState {
   /** The cause as it stands in results. */
   get encodedCause(): CancelCause.Encoded | undefined {
     return this.owner.cause === undefined ? undefined : CancelCause.encode(this.owner.cause)
+  }
+
+  progressed(text: string): void {
+    this.progress = text
+    this.runtime.changed()
   }
 
   private cancelled(): void {

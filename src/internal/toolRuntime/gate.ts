@@ -5,6 +5,7 @@ import type * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import { isString } from "effect/Predicate"
 import type { Cancellation } from "../../Cancellation.js"
 import type { Answer } from "../../capability/Approval.js"
 import type * as Policy from "../../Policy.js"
@@ -14,7 +15,7 @@ import { ShieldedOwner } from "../cancellation/owner.js"
 import type { CallState } from "./callState.js"
 import type { Registered } from "./registry.js"
 import { failure, policyFailure } from "./results.js"
-import { concluding, inContext, ownedContext, type Running, startStage } from "./stage.js"
+import { called, concluding, inContext, ownedContext, type Running, startStage } from "./stage.js"
 
 /**
  * What the gate says. `Cancelled` leaves the result to whoever knows the cause.
@@ -39,19 +40,26 @@ const broken = (state: CallState, error: unknown): Verdict => ({ _tag: "Refused"
 type Before = Registered<Policy.Before<never>>
 type Await = <A>(running: Running<A>) => Effect.Effect<A>
 
-/** What a foreign function returns, or the defect that it throws. */
-const called = <A, E, R>(f: () => Effect.Effect<A, E, R>): Effect.Effect<A, E, R> => {
+/** Whether a policy has decided. What is no decision allows nothing, however it came about. */
+const isDecision = (u: unknown): u is Policy.Decision => {
   try {
-    return f()
-  } catch (error) {
-    return Effect.die(error)
+    const { _tag, reason } = u as { readonly _tag: unknown; readonly reason: unknown }
+    return (
+      _tag === "Allow" ||
+      (_tag === "Deny" && isString(reason)) ||
+      (_tag === "Ask" && (reason === undefined || isString(reason)))
+    )
+  } catch {
+    return false // there was nothing to look at, or looking at it threw
   }
 }
 
-/** The value of an effect that is a successful Exit already. */
-const readyValue = <A, E>(effect: Effect.Effect<A, E>): A | undefined => {
-  const exit = effect as Effect.Effect<A, E> | Exit.Exit<A, E>
-  return Exit.isExit(exit) && Exit.isSuccess(exit as Exit.Exit<A, E>) ? (exit as Exit.Success<A, E>).value : undefined
+/** The decision of an effect that is a successful Exit already. */
+const readyDecision = (effect: Effect.Effect<Policy.Decision, unknown>): Policy.Decision | undefined => {
+  const exit = effect as Effect.Effect<Policy.Decision, unknown> | Exit.Exit<Policy.Decision, unknown>
+  if (!Exit.isExit(exit) || !Exit.isSuccess(exit as Exit.Exit<Policy.Decision, unknown>)) return undefined
+  const { value } = exit as Exit.Success<Policy.Decision, unknown>
+  return isDecision(value) ? value : undefined
 }
 
 /**
@@ -74,7 +82,7 @@ const askPolicies = (
     const entry = policies[i] as Before
     const decision = called(() => entry.policy.decide(state.view))
     // A decision that needs no fiber gets none: an Exit is its own result.
-    const ready = readyValue(decision)
+    const ready = readyDecision(decision)
     if (ready !== undefined) {
       if (ready._tag === "Deny") return Effect.succeed(denied(state, ready.reason))
       if (ready._tag === "Ask") ask ??= ready
@@ -108,12 +116,13 @@ const startGroup = (
   const decide = (i: number, ask: Deciding["ask"]): Effect.Effect<Verdict | Deciding, unknown> => {
     const entry = group[i]
     if (entry === undefined) return Effect.succeed({ _tag: "Deciding", ask })
-    const decision = i === 0 ? first : Effect.suspend(() => entry.policy.decide(state.view))
-    return Effect.flatMap(inContext(decision, entry.context, captured), (decision) =>
-      decision._tag === "Deny"
-        ? Effect.succeed(denied(state, decision.reason))
-        : decide(i + 1, ask ?? (decision._tag === "Ask" ? decision : undefined))
-    )
+    const decision = i === 0 ? first : Effect.suspend(() => called(() => entry.policy.decide(state.view)))
+    return Effect.flatMap(inContext(decision, entry.context, captured), (decision) => {
+      if (!isDecision(decision))
+        return Effect.fail(new Error("a policy answered with something that is not a Decision"))
+      if (decision._tag === "Deny") return Effect.succeed(denied(state, decision.reason))
+      return decide(i + 1, ask ?? (decision._tag === "Ask" ? decision : undefined))
+    })
   }
   const stage = startStage({
     effect: decide(0, undefined),
@@ -141,13 +150,15 @@ const askPerson = (
   if (approval === undefined) {
     return Effect.succeed(denied(state, ask.reason ?? `tool "${state.name}" requires approval (not yet supported)`))
   }
-  const question = approval.service.request({
-    callId: state.id,
-    tool: state.name,
-    parameters: state.view.parameters ?? null,
-    reason: ask.reason,
-    agent: state.agent
-  })
+  const question = called(() =>
+    approval.service.request({
+      callId: state.id,
+      tool: state.name,
+      parameters: state.view.parameters ?? null,
+      reason: ask.reason,
+      agent: state.agent
+    })
+  )
   const stage = startStage({
     effect: question,
     owner: state.owner,
@@ -182,7 +193,8 @@ const guarded = (state: CallState): Verdict => {
     } catch (error) {
       return broken(state, error)
     }
-    if (reason !== undefined) return denied(state, reason)
+    if (isString(reason)) return denied(state, reason)
+    if (reason !== undefined) return broken(state, new Error("a guard returned something that is not a reason"))
   }
   return allowed
 }

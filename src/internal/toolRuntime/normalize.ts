@@ -5,24 +5,13 @@
  * success only the value counts, and it must be one that the tool could have returned; of a failure its error, content
  * and contexts.
  */
-import * as Either from "effect/Either"
 import * as Schema from "effect/Schema"
 import * as CancelCause from "../../CancelCause.js"
-import * as Content from "../../Content.js"
+import type * as Content from "../../Content.js"
 import * as ToolResult from "../../ToolResult.js"
-import { materialize } from "../json.js"
 import type { CallState } from "./callState.js"
+import { freezeContent, frozenAs } from "./frozen.js"
 import { failure, successFromEncoded } from "./results.js"
-
-const isContent = Schema.is(Schema.Array(Content.Content))
-
-/**
- * Content as frozen JSON, or `undefined` when it is not content.
- *
- * @internal
- */
-export const freezeContent = (content: unknown): ReadonlyArray<Content.Content> | undefined =>
-  frozenAs(isContent, content)
 
 /**
  * The same result with other contexts or content, still known as this call's own.
@@ -71,11 +60,6 @@ const isCause = Schema.is(Schema.encodedSchema(CancelCause.CancelCause))
 const isReported = Schema.is(Schema.Struct({ code: Schema.String, name: Schema.String, message: Schema.String }))
 
 const textOr = <A>(value: unknown, otherwise: A): string | A => (typeof value === "string" ? value : otherwise)
-
-const frozenAs = <A>(is: (u: unknown) => u is A, value: unknown): A | undefined => {
-  const frozen = materialize(value)
-  return Either.isRight(frozen) && is(frozen.right) ? frozen.right : undefined
-}
 
 const isIn = (contexts: ReadonlyArray<Content.Content>, context: Content.Content): boolean => {
   const text = JSON.stringify(context)

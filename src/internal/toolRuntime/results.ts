@@ -6,15 +6,15 @@
  */
 import * as Either from "effect/Either"
 import * as ParseResult from "effect/ParseResult"
-import * as Schema from "effect/Schema"
 import * as CancelCause from "../../CancelCause.js"
-import * as Content from "../../Content.js"
+import type * as Content from "../../Content.js"
 import * as ToolError from "../../ToolError.js"
 import * as ToolResult from "../../ToolResult.js"
 import { type Json, materialize } from "../json.js"
 import { describeThrown } from "../thrown.js"
-import type { Attempt } from "./attempt.js"
+import type { Attempt } from "./attemptState.js"
 import type { CallState } from "./callState.js"
+import { isContent } from "./frozen.js"
 import type { RegisteredTool } from "./registry.js"
 
 const none: ReadonlyArray<never> = Object.freeze([])
@@ -164,8 +164,6 @@ const authored = (what: string, f: () => unknown): Either.Either<Json, string> =
   }
   return Either.mapLeft(materialize(value), () => `${what} returned non-lossless JSON`)
 }
-
-const isContent = Schema.is(Schema.Array(Content.Content))
 
 /**
  * A success: its value encoded by the tool's schema, its content rendered by the tool.

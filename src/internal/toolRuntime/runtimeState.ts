@@ -7,11 +7,11 @@ import * as Effect from "effect/Effect"
 import * as CancelCause from "../../CancelCause.js"
 import type * as Approval from "../../capability/Approval.js"
 import type * as ToolResult from "../../ToolResult.js"
+import type { Owner } from "../cancellation/owner.js"
 import { report } from "../report.js"
 import { Settlement } from "../settlement.js"
 import type { Origin } from "../startFiber.js"
 import { startTimer } from "../timer.js"
-import type { CallState } from "./callState.js"
 import type { Registry } from "./registry.js"
 import * as Telemetry from "./telemetry.js"
 
@@ -26,17 +26,33 @@ export interface RuntimeOptions {
   readonly origin: Origin
 }
 
+/**
+ * What a runtime needs to know of a call of its own.
+ *
+ * @internal
+ */
+export interface InFlight {
+  readonly id: string
+  readonly name: string
+  readonly phase: string
+  readonly caller: Owner
+  readonly origin: Origin
+  readonly cancelledAt: number | undefined
+  readonly now: () => number
+  readonly cancel: (cause: CancelCause.CancelCause) => boolean
+}
+
 /** @internal */
-export class RuntimeState {
+export class RuntimeState<Call extends InFlight> {
   readonly registry: Registry
   readonly approval: RuntimeOptions["approval"]
   readonly provideTo: RuntimeOptions["provideTo"]
-  readonly inFlight = new Set<CallState>()
+  readonly inFlight = new Set<Call>()
   private readonly origin: Origin
   private readonly warnAfterMillis: number
   private readonly watchers = new Set<() => void>()
-  private readonly stopping = new Set<CallState>()
-  private readonly warned = new WeakSet<CallState>()
+  private readonly stopping = new Set<Call>()
+  private readonly warned = new WeakSet<Call>()
   private disarm: (() => void) | undefined
   private idle: Settlement<void> | undefined
   private closed = false
@@ -49,7 +65,7 @@ export class RuntimeState {
     this.origin = options.origin
   }
 
-  accepted(state: CallState): void {
+  accepted(state: Call): void {
     this.inFlight.add(state)
     state.caller.callStarted()
     Telemetry.accepted()
@@ -57,7 +73,7 @@ export class RuntimeState {
     this.changed()
   }
 
-  published(state: CallState, result: ToolResult.ToolResult): void {
+  published(state: Call, result: ToolResult.ToolResult): void {
     this.inFlight.delete(state)
     this.stopped(state)
     Telemetry.published(result, state.cancelledAt === undefined ? undefined : state.now() - state.cancelledAt)
@@ -69,13 +85,13 @@ export class RuntimeState {
     }
   }
 
-  cancelled(state: CallState): void {
+  cancelled(state: Call): void {
     this.stopping.add(state)
     // One timer for all calls that are being stopped, and none when none is.
     this.disarm ??= startTimer(this.origin, this.warnAfterMillis, () => this.warnOfStuckCalls())
   }
 
-  private stopped(state: CallState): void {
+  private stopped(state: Call): void {
     if (!this.stopping.delete(state) || this.stopping.size > 0) return
     this.disarm?.() // L3: no timer of ours outlives the last call
     this.disarm = undefined
@@ -121,7 +137,7 @@ export class RuntimeState {
     return this.awaitIdle()
   }
 
-  log(state: CallState, message: string, cause: Cause.Cause<unknown>): void {
+  log(state: Call, message: string, cause: Cause.Cause<unknown>): void {
     report(`${message} (call "${state.id}" of tool "${state.name}")`, cause, state.origin)
   }
 }

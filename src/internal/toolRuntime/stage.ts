@@ -70,6 +70,20 @@ export const inContext = <A, E>(
       })
 
 /**
+ * What a foreign function returns, or the defect that it is. Effect cannot even run, or catch, some of what may come.
+ *
+ * @internal
+ */
+export const called = <A, E, R>(f: () => Effect.Effect<A, E, R>): Effect.Effect<A, E, R> => {
+  try {
+    const effect = f()
+    return Effect.isEffect(effect) ? effect : Effect.die(new Error("what it returned is not an Effect"))
+  } catch (error) {
+    return Effect.die(error)
+  }
+}
+
+/**
  * A fiber as a member of its owner.
  *
  * @internal

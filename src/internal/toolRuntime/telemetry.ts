@@ -13,7 +13,6 @@ import * as MetricBoundaries from "effect/MetricBoundaries"
 import * as Tracer from "effect/Tracer"
 import type * as ToolResult from "../../ToolResult.js"
 import type { Origin } from "../startFiber.js"
-import type { CallState } from "./callState.js"
 
 const nativeTracer = Context.get(DefaultServices.liveServices, Tracer.Tracer)
 
@@ -28,7 +27,7 @@ const isTraced = (origin: Origin): boolean =>
  */
 export const traced = <A, E, R>(
   body: Effect.Effect<A, E, R>,
-  state: CallState,
+  state: { readonly id: string; readonly name: string; readonly attempts: number },
   origin: Origin
 ): Effect.Effect<A, E, R> =>
   isTraced(origin)

@@ -1,0 +1,98 @@
+/**
+ * What is known of one attempt of a body, and what the body can say through it.
+ *
+ * It is what the body sees as its `ToolContext`. It closes when the body has settled: what was deferred and concluded by
+ * then is final, and using it later is a defect (W8).
+ */
+import * as Effect from "effect/Effect"
+import type * as Content from "../../Content.js"
+import type * as ToolContext from "../../ToolContext.js"
+import type * as ToolResult from "../../ToolResult.js"
+import type { Owner } from "../cancellation/owner.js"
+import { freezeContent } from "./frozen.js"
+
+/**
+ * The call that an attempt belongs to.
+ *
+ * @internal
+ */
+export interface AttemptHost {
+  readonly id: string
+  readonly rootId: string
+  readonly name: string
+  attempts: number
+  readonly progressed: (text: string) => void
+}
+
+/** @internal */
+export class Attempt implements ToolContext.Service {
+  readonly contexts: Array<Content.Content> = []
+  concludes = false
+  end: ToolResult.BodyEnd = "not-started"
+  /** What the body itself failed with, whatever the call then ends as. */
+  ownFailure: ToolResult.Reported | undefined
+  outcome: ToolResult.ToolResult | undefined
+  /** Whether the body had settled before anything stopped it (W4, L7). */
+  settledInTime = false
+  private isOpen = true
+
+  private readonly host: AttemptHost
+  readonly owner: Owner
+  readonly attempt: number
+
+  constructor(host: AttemptHost, owner: Owner) {
+    this.host = host
+    this.owner = owner
+    this.attempt = ++host.attempts
+  }
+
+  get callId(): string {
+    return this.host.id
+  }
+
+  get rootId(): string {
+    return this.host.rootId
+  }
+
+  get tool(): string {
+    return this.host.name
+  }
+
+  deferContext(content: Content.Content): Effect.Effect<void> {
+    return this.whileOpen("deferContext", () => {
+      const frozen = freezeContent([content])
+      if (frozen === undefined) return Effect.dieMessage("deferContext was given something that is not content")
+      this.contexts.push(...frozen)
+      return Effect.void
+    })
+  }
+
+  get concludeTurn(): Effect.Effect<void> {
+    return this.whileOpen("concludeTurn", () => {
+      this.concludes = true
+      return Effect.void
+    })
+  }
+
+  progress(text: string): Effect.Effect<void> {
+    return this.whileOpen("progress", () => {
+      this.host.progressed(text)
+      return Effect.void
+    })
+  }
+
+  /** The body has settled: what it deferred and concluded is final. */
+  close(): void {
+    this.isOpen = false
+    this.settledInTime = this.owner.cause === undefined
+  }
+
+  private whileOpen(what: string, f: () => Effect.Effect<void>): Effect.Effect<void> {
+    return Effect.suspend(
+      () =>
+        this.isOpen
+          ? f()
+          : Effect.dieMessage(`${what} was used after attempt ${this.attempt} of call "${this.callId}" had settled`) // W8
+    )
+  }
+}
