@@ -1,0 +1,83 @@
+/**
+ * The only file that writes to the terminal.
+ *
+ * Below everything that was written there may be a region of lines that is drawn again in place.
+ */
+import * as Cause from "effect/Cause"
+import * as Logger from "effect/Logger"
+
+/** Where to write. */
+export interface Stream {
+  readonly write: (text: string) => unknown
+  readonly on: (event: "error", listener: () => void) => unknown
+  readonly isTTY?: boolean | undefined
+  readonly columns?: number | undefined
+  readonly rows?: number | undefined
+}
+
+const up = (lines: number): string => `\x1b[${lines}A`
+const clearBelow = "\x1b[J"
+
+/** Two streams and a region. */
+export class Output {
+  private readonly out: Stream
+  private readonly err: Stream
+  private lines: ReadonlyArray<string> = []
+
+  constructor(out: Stream, err: Stream) {
+    this.out = out
+    this.err = err
+    // Whoever read has left (`quiesce run | head`), or the terminal is gone. The plan goes on, nobody is told of it.
+    for (const stream of [out, err]) stream.on("error", () => {})
+  }
+
+  /** Whether lines can be drawn again in place. */
+  get isTerminal(): boolean {
+    return this.out.isTTY === true
+  }
+
+  /** Writes to the standard output. */
+  write(text: string): void {
+    this.above(() => this.out.write(`${text}\n`))
+  }
+
+  /** Writes to the standard error. */
+  complain(text: string): void {
+    this.above(() => this.err.write(`${text}\n`))
+  }
+
+  /** Replaces the region, as far as it fits on the screen. Without lines, removes it. */
+  draw(lines: ReadonlyArray<string>): void {
+    const columns = this.out.columns || 80 // a terminal that does not know its size says 0
+    const rows = this.out.rows || 24
+    const room = Math.max(1, rows - 2)
+    const fitting =
+      lines.length <= room ? lines : [...lines.slice(0, room - 1), `  ... and ${lines.length - room + 1} more`]
+    this.erase()
+    this.lines = fitting.map((line) => line.slice(0, columns - 1))
+    this.redraw()
+  }
+
+  /** A logger that keeps off the standard output. */
+  get logger(): Logger.Logger<unknown, void> {
+    return Logger.make(({ cause, logLevel, message }) => {
+      const text = (Array.isArray(message) ? message : [message]).map(String).join(" ")
+      const because = Cause.isEmpty(cause) ? "" : `\n${Cause.pretty(cause)}`
+      this.complain(`quiesce: ${logLevel.label.toLowerCase()}: ${text}${because}`)
+    })
+  }
+
+  private above(write: () => void): void {
+    this.erase()
+    write()
+    this.redraw()
+  }
+
+  private erase(): void {
+    if (this.lines.length > 0) this.out.write(`${up(this.lines.length)}\r${clearBelow}`)
+  }
+
+  private redraw(): void {
+    if (this.lines.length > 0) this.out.write(`${this.lines.join("\n")}\n`)
+  }
+}

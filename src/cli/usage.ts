@@ -1,0 +1,61 @@
+/**
+ * The text of `--help`: what can be typed, and how a plan is written.
+ */
+
+/** The lines that belong below a complaint about the command line. */
+export const usage = `Usage: quiesce run [PLAN] [--workspace DIR] [--cancel-after MS] [--json] [--help]`
+
+export const help = `${usage}
+
+Runs a plan of tool calls in a folder, with real files and processes, and shows what is true of each call: whether
+its handler was called, how its body ended, how long after a cancel it was quiet, and what of it is still alive.
+
+  PLAN                 a JSON file. Without it a built-in plan runs in a temporary folder, which is removed again
+  --workspace DIR      the folder that the tools work in (default: the current one). File tools cannot leave it
+  --cancel-after MS    cancel the whole plan after so many milliseconds
+  --json               print one JSON document with all results, and nothing else, on the standard output
+  -h, --help           print this
+
+Ctrl-C cancels everything, waits until it is quiet, and prints the table. A second Ctrl-C kills everything at once.
+Exit code: 0 when the plan has run, whatever the results; 2 for bad input; 130 after Ctrl-C; 143 after SIGTERM.
+
+A plan has steps, which run one after another. The calls of a step run at the same time:
+
+  {
+    "steps": [
+      { "calls": [{ "tool": "write_file", "parameters": { "path": "note.txt", "text": "hello" } }] },
+      {
+        "calls": [
+          { "tool": "read_file", "parameters": { "path": "note.txt" } },
+          {
+            "id": "slow",
+            "tool": "run_command",
+            "parameters": { "command": "sleep", "args": ["60"] },
+            "cancel": { "phase": "dispatching" }
+          }
+        ]
+      }
+    ]
+  }
+
+A call needs "tool" and "parameters". It may have
+  "id"             a name of its own (default: call_1, call_2, ...)
+  "cancel"         { "afterMillis": 200 }, counted from the start of the call, or { "phase": PHASE }, with one of
+                     "before"       before it is decided whether it may run
+                     "gated"        it may run, and its handler is about to be called
+                     "dispatching"  its handler has been called
+                     "settled"      its body has ended, and the result is not published yet
+                     "reviewed"     the result is fixed: a cancel changes nothing any more
+                     "after"        the result is published
+  "deny"           a reason: a policy then denies the call
+  "timeoutMillis"  the time that the tool has for this call
+  "expect"         "UNKNOWN_TOOL" or "INVALID_ARGS", to run a call that is wrong on purpose
+
+Tools
+  read_file    { path }
+  list_files   { path? }
+  write_file   { path, text }
+  run_command  { command, args?, stdin?, graceMillis?, mustSucceed? }
+               graceMillis: how long it may take to end when it is stopped, before it is killed (default: 3000)
+               mustSucceed: an exit code other than 0 is then a failure of the call (default: false)
+`
