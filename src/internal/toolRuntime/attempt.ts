@@ -17,7 +17,7 @@ import { Attempt } from "./attemptState.js"
 import type { CallState } from "./callState.js"
 import type { RegisteredTool } from "./registry.js"
 import { aborted, failure, reported, success, unknownTool } from "./results.js"
-import { FiberMember, ownedContext, type Running, settledStage } from "./stage.js"
+import { called, FiberMember, ownedContext, type Running, settledStage } from "./stage.js"
 import { traced } from "./telemetry.js"
 
 /** What became of a body, once it and what it forked have ended. */
@@ -66,7 +66,7 @@ export const startAttempt = (state: CallState, owner: Owner, origin: Origin): Ru
   const body = Effect.suspend(() => {
     state.dispatched = true // L2, C2: in the step of the call itself
     attempt.end = "interrupted"
-    return registered.tool.handler(state.parameters)
+    return called(() => registered.tool.handler(state.parameters))
   })
   const settlement = new Settlement<ToolResult.ToolResult>()
   const member = new FiberMember(true)

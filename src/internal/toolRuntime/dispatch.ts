@@ -11,7 +11,6 @@
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
-import { hasProperty } from "effect/Predicate"
 import * as CancelCause from "../../CancelCause.js"
 import * as Cancellation from "../../Cancellation.js"
 import type * as Policy from "../../Policy.js"
@@ -27,7 +26,7 @@ import type { CallState } from "./callState.js"
 import { normalize } from "./normalize.js"
 import type { Registered } from "./registry.js"
 import { aborted, policyFailure, timedOut } from "./results.js"
-import { concluding, inContext, ownedContext, type Running, startStage } from "./stage.js"
+import { called, concluding, inContext, ownedContext, type Running, startStage } from "./stage.js"
 
 type Around = Registered<Policy.Around<never>>
 
@@ -136,7 +135,7 @@ const wrapperEffect = (
           (exit) => resultOf(state, owner, exit)
         )
       : nextOf(state, index + 1, owner, given)
-  return Effect.suspend(() => entry.policy.wrap(state.view, inner)) as Effect.Effect<ToolResult.ToolResult, unknown>
+  return Effect.suspend(() => called(() => entry.policy.wrap(state.view, inner)))
 }
 
 const startWrapper = (
@@ -159,17 +158,21 @@ const startWrapper = (
   return given === owner ? stage : concluding(given, stage)
 }
 
+/** What a wrapper returned, as a result of this call (D3). It may be anything, and throw when it is looked at. */
+const returned = (state: CallState, value: ToolResult.ToolResult): ToolResult.ToolResult => {
+  try {
+    if (value._tag === "Success" || value._tag === "Failure") return normalize(state, value)
+  } catch {}
+  return policyFailure(state, new Error("a wrapper returned something that is not a ToolResult"))
+}
+
 /** What became of a wrapper, as the result that it stands for. */
 const resultOf = (
   state: CallState,
   owner: Owner,
   exit: Exit.Exit<ToolResult.ToolResult, unknown>
 ): ToolResult.ToolResult => {
-  if (Exit.isSuccess(exit)) {
-    return hasProperty(exit.value, "_tag") && (exit.value._tag === "Success" || exit.value._tag === "Failure")
-      ? normalize(state, exit.value) // D3
-      : policyFailure(state, new Error("a wrapper returned something that is not a ToolResult"))
-  }
+  if (Exit.isSuccess(exit)) return returned(state, exit.value)
   const specific = specificFailure(exit.cause, owner)
   if (specific !== undefined) return policyFailure(state, specific.error) // L5
   if (owner.cause === undefined) return policyFailure(state, new Error("a wrapper interrupted itself"))

@@ -11,7 +11,7 @@ import type { CallState } from "./callState.js"
 import { freezeContent } from "./frozen.js"
 import { revise } from "./normalize.js"
 import { failure, reported } from "./results.js"
-import { inContext, ownedContext, type Running, startStage } from "./stage.js"
+import { called, inContext, ownedContext, type Running, startStage } from "./stage.js"
 
 /**
  * Asks the tool for its last word on the content, once, and adds what could not be stopped.
@@ -55,7 +55,7 @@ export const startObservers = (state: CallState, owner: Owner, result: ToolResul
     if (entry === undefined) return Effect.void
     return Effect.matchCauseEffect(
       inContext(
-        Effect.suspend(() => entry.policy.tell(state.view, result)),
+        Effect.suspend(() => called(() => entry.policy.tell(state.view, result))),
         entry.context,
         captured
       ),

@@ -17,7 +17,7 @@ import type { CallState } from "./callState.js"
 import { freezeContent } from "./frozen.js"
 import { revise } from "./normalize.js"
 import { failure, reported, successFromEncoded } from "./results.js"
-import { inContext, ownedContext, type Running, startStage } from "./stage.js"
+import { called, inContext, ownedContext, type Running, startStage } from "./stage.js"
 
 /**
  * Starts the review of `result`.
@@ -35,7 +35,7 @@ export const startReview = (
     if (entry === undefined) return Effect.succeed(current)
     return Effect.matchCauseEffect(
       inContext(
-        Effect.suspend(() => entry.policy.review(state.view, current)),
+        Effect.suspend(() => called(() => entry.policy.review(state.view, current))),
         entry.context,
         captured
       ),

@@ -4,6 +4,7 @@
  * Stages are the reason why a call can be stopped and still be answered: the calling fiber only waits. They begin in the
  * same step in which they are made, and a stage that has ended by then costs no wait at all.
  */
+import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import type * as Exit from "effect/Exit"
@@ -79,7 +80,7 @@ export const called = <A, E, R>(f: () => Effect.Effect<A, E, R>): Effect.Effect<
     const effect = f()
     return Effect.isEffect(effect) ? effect : Effect.die(new Error("what it returned is not an Effect"))
   } catch (error) {
-    return Effect.die(error)
+    return Effect.failCause(Cause.die(error)) // `Effect.die` would look at it
   }
 }
 
