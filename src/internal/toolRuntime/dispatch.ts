@@ -155,7 +155,12 @@ const startWrapper = (
     followsCancel: !finishes,
     interpret: (exit) => resultOf(state, owner, exit)
   })
-  return given === owner ? stage : concluding(given, stage)
+  if (given === owner) return stage
+  // An outer wrapper that the cancel interrupts interrupts its `next` with it. This one is to finish all the same.
+  const stop = () => {
+    if (owner.cause === undefined) stage.stop()
+  }
+  return concluding(given, { settlement: stage.settlement, stop })
 }
 
 /** What a wrapper returned, as a result of this call (D3). It may be anything, and throw when it is looked at. */
@@ -176,7 +181,8 @@ const resultOf = (
   const specific = specificFailure(exit.cause, owner)
   if (specific !== undefined) return policyFailure(state, specific.error) // L5
   if (owner.cause === undefined) return policyFailure(state, new Error("a wrapper interrupted itself"))
-  // The wrapper was stopped before it could answer. A body that failed by itself meanwhile must not be hidden by that.
+  // The wrapper was stopped before it could answer. What failed by itself meanwhile must not be hidden by that.
+  if (state.lateFailure !== undefined) return state.lateFailure
   const late = state.attempt
   return late?.outcome !== undefined && !late.settledInTime && late.ownFailure !== undefined
     ? late.outcome

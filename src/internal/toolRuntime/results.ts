@@ -118,6 +118,7 @@ export const reported = (error: unknown, code: "TOOL_FAILURE" | "POLICY_FAILURE"
 export const policyFailure = (state: CallState, error: unknown): ToolResult.Failure => {
   const result = failure(state, reported(error, "POLICY_FAILURE"))
   state.unreviewed = result
+  if (state.isCancelled) state.lateFailure ??= result
   return result
 }
 
