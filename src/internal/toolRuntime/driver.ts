@@ -17,7 +17,7 @@ import type { CallState } from "./callState.js"
 import { startNext } from "./dispatch.js"
 import { gate, type Verdict } from "./gate.js"
 import { decode, type Early, gateCancelled, takeIn } from "./intake.js"
-import { revise } from "./normalize.js"
+import { revise, upToDate } from "./normalize.js"
 import { finalize, startObservers } from "./publish.js"
 import { aborted } from "./results.js"
 import { startReview } from "./review.js"
@@ -97,7 +97,7 @@ class Driver {
     state.owner.quiesce(() => quiet.settle())
     return Effect.map(this.awaitStage({ settlement: quiet, stop: () => {} }), () => {
       state.enter("settled") // C4
-      return this.orAborted(result)
+      return this.orAborted(upToDate(state, result))
     })
   }
 

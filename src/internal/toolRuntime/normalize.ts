@@ -21,13 +21,26 @@ import { failure, successFromEncoded } from "./results.js"
 export const revise = <R extends ToolResult.ToolResult>(
   state: CallState,
   result: R,
-  changes: Partial<Pick<R, "contexts" | "content" | "escaped">>
+  changes: Partial<Pick<R, "contexts" | "content" | "escaped" | "dispatched" | "body">>
 ): R => {
   const revised: R = { ...result, ...changes }
   Object.freeze(revised)
   state.made.set(revised, state.made.get(result))
   if (state.unreviewed === result) state.unreviewed = revised
   return revised
+}
+
+/**
+ * The same result, once nothing of the call runs any more. A wrapper may have made it while its `next` still ran, or have
+ * got it before an attempt that it then did not return.
+ *
+ * @internal
+ */
+export const upToDate = (state: CallState, result: ToolResult.ToolResult): ToolResult.ToolResult => {
+  const body = state.made.get(result)?.end ?? result.body
+  return result.dispatched === state.dispatched && result.body === body
+    ? result
+    : revise(state, result, { dispatched: state.dispatched, body }) // L2
 }
 
 /** @internal */
