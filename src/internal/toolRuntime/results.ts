@@ -193,7 +193,7 @@ export const success = (
   if (Either.isLeft(content)) return invalidOutput(state, attempt, [content.left])
   if (!isContent(content.right))
     return invalidOutput(state, attempt, ["output.render returned something that is not content"])
-  const { meta } = tool
+  const meta = state.rootId === state.id ? tool.meta : undefined // people are shown the call of the model, not its parts
   const presented = meta === undefined ? undefined : authored("output.presentationMeta", () => meta(value))
   if (presented !== undefined && Either.isLeft(presented)) return invalidOutput(state, attempt, [presented.left])
   return remember(state, attempt, {
