@@ -59,8 +59,10 @@ class Driver {
   private decided(verdict: Verdict): Result {
     switch (verdict._tag) {
       case "Allowed":
-        // Without a `before` policy nothing has run since the last look.
-        return this.state.policies.before.length === 0 ? this.dispatch() : this.unlessInterrupted(() => this.dispatch())
+        // Without a policy that was asked nothing has run since the last look.
+        return this.state.policies.before.length + this.state.policies.guards.length === 0
+          ? this.dispatch()
+          : this.unlessInterrupted(() => this.dispatch())
       case "Refused":
         return this.finish({ result: verdict.result, reviewed: verdict.result !== this.state.unreviewed })
       case "Cancelled":
