@@ -82,6 +82,8 @@ export class CallState implements AttemptHost, InFlight {
   readonly made = new Map<ToolResult.ToolResult, Attempt | undefined>()
   /** Those of them that no `after` policy is asked about: a policy has failed. */
   unreviewed: ToolResult.ToolResult | undefined
+  /** What came of a `next` that an owner of the wrapper's own, such as a deadline, has stopped. */
+  stoppedNext: ToolResult.ToolResult | undefined
   /** What a policy failed with after the cancel: the wrappers around it may have been stopped before they saw it. */
   lateFailure: ToolResult.ToolResult | undefined
 

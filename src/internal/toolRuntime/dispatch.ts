@@ -106,7 +106,13 @@ const nextOf = (state: CallState, index: number, owner: Owner, given: Owner): Po
         derived ? followBoth(inContext, owner, given) : owner,
         originOf(fiber, status)
       )
-      return waitOrStop(running.settlement, restore, running.stop)
+      const waiting = waitOrStop(running.settlement, restore, running.stop)
+      if (!derived) return waiting
+      return Effect.map(waiting, (result) => {
+        // Stopped by the wrapper's own owner, which interrupts the wrapper next: nobody else may see this result.
+        if (inContext.cause !== undefined && owner.cause === undefined) state.stoppedNext = result
+        return result
+      })
     })
   ) as Policy.Next
 
@@ -180,7 +186,9 @@ const resultOf = (
   if (Exit.isSuccess(exit)) return returned(state, exit.value)
   const specific = specificFailure(exit.cause, owner)
   if (specific !== undefined) return policyFailure(state, specific.error) // L5
-  if (owner.cause === undefined) return policyFailure(state, new Error("a wrapper interrupted itself"))
+  if (owner.cause === undefined) {
+    return state.stoppedNext ?? policyFailure(state, new Error("a wrapper interrupted itself"))
+  }
   // The wrapper was stopped before it could answer. What failed by itself meanwhile must not be hidden by that.
   if (state.lateFailure !== undefined) return state.lateFailure
   const late = state.attempt
