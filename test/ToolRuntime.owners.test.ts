@@ -1,0 +1,173 @@
+import { getEventListeners } from "node:events"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Option, TestClock } from "effect"
+import { CancelCause, Cancellation, Policy, ToolResult } from "quiesce"
+import { aborted, callOf, failed, notDispatched, setup, succeeded, user } from "./support/calls.js"
+
+describe("ToolRuntime (owners and signals)", () => {
+  it.scoped("46: a next under an owner that is cancelled already does not start the body, while the caller lives", () =>
+    Effect.gen(function* () {
+      const controller = new AbortController()
+      const t = yield* setup({
+        around: (_, next) =>
+          // Protected, so that what `next` says of it comes back.
+          Effect.uninterruptible(
+            Cancellation.ownSignal(
+              Effect.zipRight(
+                Effect.sync(() => controller.abort("no")),
+                next
+              ),
+              controller.signal
+            )
+          )
+      })
+      assert.deepStrictEqual(yield* t.execute(), notDispatched({ _tag: "HostSignal", reason: "no" }))
+      assert.deepStrictEqual(t.log, ["before", "guard", "around", "after", "observe"])
+    })
+  )
+
+  it.scoped("51 (core: the owner): a body under an owner of its wrapper's still follows the caller's", () =>
+    Effect.gen(function* () {
+      const signals: Array<AbortSignal> = []
+      const keep = Effect.map(Cancellation.signal, (signal) => {
+        signals.push(signal)
+        t.log.push("kept")
+      })
+      const t = yield* setup({
+        onCancel: "interrupt",
+        around: (_, next) =>
+          Effect.zipRight(keep, Cancellation.withDeadline(Effect.zipRight(keep, next), { duration: "1 hour" })),
+        body: () => Effect.zipRight(keep, Effect.never)
+      })
+      const call = yield* t.start()
+      yield* t.reached("body")
+      assert.strictEqual(signals.length, 3)
+      // The body is derived from the wrapper's deadline and has no owner of its own.
+      assert.notStrictEqual(signals[0], signals[1])
+      assert.deepStrictEqual(
+        signals.map((signal) => signal.aborted),
+        [false, false, false]
+      )
+      yield* call.cancel(user)
+      assert.deepStrictEqual(yield* call.result, aborted(user))
+      for (const signal of signals) assert.strictEqual(signal.reason, CancelCause.toReason(user))
+    })
+  )
+
+  it.scoped("51 (core): a deadline of the wrapper's stops the body, and the call is aborted with it", () =>
+    Effect.gen(function* () {
+      const timedOut = { code: "LATE", name: "Error", message: "too late" }
+      const handled = yield* setup({
+        around: (_, next) =>
+          Cancellation.withDeadline(next, {
+            duration: "10 millis",
+            onExpire: () => Effect.succeed(ToolResult.failure(timedOut))
+          }),
+        body: () => Effect.never
+      })
+      const first = yield* handled.start()
+      yield* handled.reached("body")
+      yield* TestClock.adjust("10 millis")
+      assert.deepStrictEqual(yield* first.result, failed(timedOut, { dispatched: true, body: "interrupted" }))
+      const plain = yield* setup({
+        around: (_, next) => Cancellation.withDeadline(next, { duration: "10 millis", code: "OUTER" }),
+        body: () => Effect.never
+      })
+      const second = yield* plain.start()
+      yield* plain.reached("body")
+      yield* TestClock.adjust("10 millis")
+      assert.deepStrictEqual(yield* second.result, aborted({ _tag: "Deadline", code: "OUTER", millis: 10 }))
+      assert.deepStrictEqual(plain.log, ["before", "guard", "around", "body", "after", "observe"])
+    })
+  )
+
+  it.scoped("53 (core): the body's signal follows the host's with its reason, and reviews do not see it", () =>
+    Effect.gen(function* () {
+      const controller = new AbortController()
+      const reason = new Error("tab closed")
+      const signals: Array<AbortSignal> = []
+      const t = yield* setup({
+        body: () =>
+          Effect.flatMap(Cancellation.signal, (signal) => {
+            signals.push(signal)
+            controller.abort(reason)
+            return Effect.never
+          }),
+        after: () =>
+          Effect.map(Cancellation.signal, (signal) => {
+            signals.push(signal)
+            return Policy.accept()
+          })
+      })
+      yield* Effect.exit(Cancellation.ownSignal(t.runtime.execute(callOf()), controller.signal))
+      assert.deepStrictEqual(t.observed, [aborted({ _tag: "HostSignal", reason: "tab closed" })])
+      assert.strictEqual(signals[0]?.reason, reason)
+      assert.isFalse(signals[1]?.aborted)
+    })
+  )
+
+  it.scoped("54, 55 (core): an owner of the wrapper's is lexical: reviews and observers are not under it", () =>
+    Effect.gen(function* () {
+      const seen: Array<boolean> = []
+      const see = Effect.map(Cancellation.cause, (cause) => {
+        seen.push(Option.isSome(cause))
+      })
+      const controller = new AbortController()
+      const t = yield* setup({
+        around: (_, next) =>
+          Effect.zipRight(
+            Effect.exit(
+              Cancellation.ownSignal(
+                Effect.zipRight(
+                  Effect.sync(() => controller.abort()),
+                  see
+                ),
+                controller.signal
+              )
+            ),
+            Effect.zipLeft(next, see)
+          ),
+        body: (text) => Effect.as(see, text),
+        after: () => Effect.as(see, Policy.accept()),
+        observe: () => see
+      })
+      assert.deepStrictEqual(yield* t.execute(), succeeded())
+      // Only the first look is from under it.
+      assert.deepStrictEqual(seen, [true, false, false, false, false])
+    })
+  )
+
+  it.scopedLive("64 (core): a signal of the host has as many listeners after a call as before, however it ended", () =>
+    Effect.gen(function* () {
+      const ends: ReadonlyArray<readonly [string, () => Effect.Effect<string, unknown>]> = [
+        ["Success", () => Effect.succeed("hi")],
+        ["TOOL_FAILURE", () => Effect.fail("no")],
+        ["TOOL_FAILURE", () => Effect.die("no")],
+        [
+          "ABORTED",
+          () =>
+            Effect.zipRight(
+              Effect.sync(() => current.abort("stop")),
+              Effect.never
+            )
+        ]
+      ]
+      let current = new AbortController()
+      for (const [code, body] of ends) {
+        current = new AbortController()
+        const { signal } = current
+        const t = yield* setup({ body: () => Effect.zipRight(Cancellation.signal, body()) })
+        const counts: Array<number> = []
+        const result = yield* Cancellation.ownSignal(
+          Effect.tap(t.runtime.execute(callOf()), () =>
+            Effect.sync(() => counts.push(getEventListeners(signal, "abort").length))
+          ),
+          signal
+        )
+        assert.strictEqual(result._tag === "Success" ? "Success" : result.code, code)
+        assert.isAtMost(counts[0] ?? 0, 1)
+        assert.deepStrictEqual(getEventListeners(signal, "abort"), [])
+      }
+    })
+  )
+})
