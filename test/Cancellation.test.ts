@@ -1,7 +1,20 @@
 import { getEventListeners } from "node:events"
 import { assert, describe, it } from "@effect/vitest"
-import { Cause, Deferred, Duration, Effect, Exit, Fiber, Layer, Option, Runtime, Scope, TestClock } from "effect"
-import { CancelCause, Cancellation } from "quiesce"
+import {
+  Cause,
+  Deferred,
+  Duration,
+  Effect,
+  Exit,
+  Fiber,
+  Layer,
+  Option,
+  Runtime,
+  Schema,
+  Scope,
+  TestClock
+} from "effect"
+import { CancelCause, Cancellation, Tool, Toolkit, ToolRuntime } from "quiesce"
 
 const listeners = (signal: AbortSignal): number => getEventListeners(signal, "abort").length
 
@@ -421,6 +434,59 @@ describe("Cancellation", () => {
         const built = yield* Effect.scoped(Effect.map(Layer.build(Cancellation.layer), () => "built"))
         assert.strictEqual(built, "built")
       })
+    )
+  })
+
+  describe("two roads", () => {
+    const Waits = Tool.make("waits", {
+      description: "Waits",
+      parameters: {},
+      success: Schema.Null,
+      handler: () => Effect.never
+    })
+    const execute = ToolRuntime.execute({ id: "c1", name: "waits", parameters: {} })
+    const withRuntime = Effect.provide(ToolRuntime.layer({ toolkit: Toolkit.make(Waits) }))
+
+    it.effect("a cancelled owner has its calls answered, on a test's clock too", () =>
+      Effect.gen(function* () {
+        const controller = new AbortController()
+        const fiber = yield* Effect.fork(Cancellation.ownSignal(execute, controller.signal))
+        yield* Effect.repeatN(Effect.yieldNow(), 5)
+        controller.abort("stop")
+        const result = yield* Fiber.join(fiber)
+        assert.ok(result._tag === "Failure")
+        assert.strictEqual(result.code, "ABORTED")
+      }).pipe(withRuntime)
+    )
+
+    it.effect("an effect that was answered is stopped where it next waits", () =>
+      Effect.gen(function* () {
+        const controller = new AbortController()
+        const seen: Array<string> = []
+        const goesOn = Effect.zipRight(
+          Effect.tap(execute, (result) => noted(seen, result._tag)),
+          waits(seen)
+        )
+        const fiber = yield* Effect.fork(Cancellation.ownSignal(goesOn, controller.signal))
+        yield* Effect.repeatN(Effect.yieldNow(), 5)
+        controller.abort("stop")
+        assert.isTrue(Exit.isInterrupted(yield* Fiber.await(fiber)))
+        assert.deepStrictEqual(seen, ["Failure", "stopping", "stopped"])
+      }).pipe(withRuntime)
+    )
+
+    it.effect("a deadline that expires over a call gives the call's result, not what onExpire says", () =>
+      Effect.gen(function* () {
+        const bounded = Cancellation.withDeadline(execute, {
+          duration: "1 second",
+          onExpire: () => Effect.succeed("expired" as const)
+        })
+        const fiber = yield* Effect.fork(Cancellation.own(bounded))
+        yield* TestClock.adjust("1 second")
+        const result = yield* Fiber.join(fiber)
+        assert.ok(result !== "expired" && result._tag === "Failure")
+        assert.strictEqual(result.code, "ABORTED")
+      }).pipe(withRuntime)
     )
   })
 })

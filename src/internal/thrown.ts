@@ -5,8 +5,11 @@
  */
 import { hasProperty, isString } from "effect/Predicate"
 
-/** What is known about a thrown value: the message always, a code and a name only where the value carries them. */
-/** @internal */
+/**
+ * What is known of a thrown value: the message always, a code and a name only where the value carries them.
+ *
+ * @internal
+ */
 export interface Thrown {
   readonly message: string
   readonly name: string | undefined

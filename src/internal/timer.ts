@@ -15,8 +15,11 @@ import { type Origin, startFiber } from "./startFiber.js"
 
 const liveClock = Context.get(DefaultServices.liveServices, Clock.Clock)
 
-/** The longest delay that a timer of the host can wait: 2^31 - 1 ms. */
-/** @internal */
+/**
+ * The longest delay that a timer of the host can wait: 2^31 - 1 ms.
+ *
+ * @internal
+ */
 export const maxTimerMillis = 2_147_483_647
 
 /**
@@ -41,6 +44,26 @@ export const startTimer = (origin: Origin, millis: number, task: () => void): ((
   }
   const sleeper = startFiber(
     Effect.zipRight(clock.sleep(Duration.millis(millis)), Effect.sync(task)),
+    Context.empty(),
+    origin
+  )
+  return () => sleeper.unsafeInterruptAsFork(FiberId.none)
+}
+
+/**
+ * Calls `task` once the fibers that can go on have done so: when they wait or have ended. The returned function takes
+ * it back.
+ *
+ * On the live clock that is the next turn of the event loop. A test's clock ends a sleep of no time at once, and the
+ * explorer's when nothing else can happen; the yields give way to what is ready before the sleep begins.
+ *
+ * @internal
+ */
+export const whenOthersWait = (origin: Origin, task: () => void): (() => void) => {
+  if (clockOf(origin) === liveClock) return startTimer(origin, 0, task)
+  const patience = Effect.repeatN(Effect.yieldNow(), 3)
+  const sleeper = startFiber(
+    Effect.zipRight(Effect.zipRight(patience, Effect.sleep(Duration.zero)), Effect.sync(task)),
     Context.empty(),
     origin
   )

@@ -4,7 +4,7 @@
  * The effect runs on a started fiber of its own, because an owner is cancelled without the calling fiber being
  * interrupted, and Effect can only interrupt whole fibers.
  *
- * Two roads (laws.md). When the owner is cancelled, calls in flight below it end first, each with its result, which
+ * Two roads (docs/design.md). When the owner is cancelled, calls in flight below it end first, each with its result, which
  * whoever waits for them sees; then the effect is interrupted where it next waits. When the calling fiber is
  * interrupted, the owner is cancelled with that and the effect is interrupted at once.
  */
@@ -21,7 +21,7 @@ import * as RuntimeFlags from "effect/RuntimeFlags"
 import * as CancelCause from "../../CancelCause.js"
 import { Settlement, waitOrStop } from "../settlement.js"
 import { type Origin, startFiber, startProtectedFiber } from "../startFiber.js"
-import { startTimer } from "../timer.js"
+import { whenOthersWait } from "../timer.js"
 import type { Member, Owner } from "./owner.js"
 
 /**
@@ -55,8 +55,8 @@ class OwnedFiber implements Member {
   cancelled(): void {
     if (this.owner.calls === 0 && !this.owner.wasAnswered) return this.stop()
     this.owner.whenCallsEnded(() => {
-      // A timer, not an interrupt right now: the fiber may have the result of a call in hand, and may return it.
-      this.disarm = startTimer(this.origin, 0, () => this.stop())
+      // Not right now: the fiber may have the result of a call in hand, and may return it.
+      this.disarm = whenOthersWait(this.origin, () => this.stop())
     })
   }
 

@@ -3,7 +3,7 @@
  *
  * The driver runs in a protected region of the calling fiber (or on a fiber of its own, for `start`) and only ever waits.
  * Being interrupted while it waits cancels the call's owner, nothing else: what is then stopped, and what counts, is the
- * same as for every other way of cancelling. The two roads of laws.md meet in `awaitStage`.
+ * same as for every other way of cancelling. The two roads of docs/design.md meet in `awaitStage`.
  */
 import type * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"

@@ -7,8 +7,11 @@ import * as Option from "effect/Option"
 import { mustExist, type Place } from "./locate.js"
 import { call, type Platform, type Problem } from "./problem.js"
 
-/** The most that one call of the platform moves: about a millisecond, in which a fiber cannot be interrupted. */
-/** @internal */
+/**
+ * The most that one call of the platform moves: about a millisecond, in which a fiber cannot be interrupted.
+ *
+ * @internal
+ */
 export const chunkBytes = 1024 * 1024
 
 /**

@@ -6,13 +6,13 @@
  *
  * Invariants
  *
- * W1. Until the commit point nothing outside of the staging folder has changed, so that rolling back means to remove
+ * F1. Until the commit point nothing outside of the staging folder has changed, so that rolling back means to remove
  *     that folder: no folder of somebody else is ever looked at and removed "because it is empty".
- * W2. The staging folder is private (a name that cannot be guessed, made by `mkdtemp`, mode 0700). What is in it gets
+ * F2. The staging folder is private (a name that cannot be guessed, made by `mkdtemp`, mode 0700). What is in it gets
  *     the modes that it will keep; nobody else can reach it before it is published.
- * W3. The rename is the commit point. It is never started by a fiber with a pending interrupt, and from its start on
+ * F3. The rename is the commit point. It is never started by a fiber with a pending interrupt, and from its start on
  *     nothing is rolled back unless it fails.
- * W4. The staging folder is gone when the write completes, however it does (L3).
+ * F4. The staging folder is gone when the write completes, however it does (L3).
  */
 import type * as PlatformFileSystem from "@effect/platform/FileSystem"
 import * as Effect from "effect/Effect"
@@ -138,13 +138,13 @@ const discard = ({ fs }: Platform, staging: string): Effect.Effect<void> =>
 export const writeText = (platform: Platform, place: Place, text: string): Effect.Effect<void, Problem> =>
   Effect.flatMap(inspect(platform, place), (target) =>
     Effect.acquireUseRelease(
-      call(platform.fs.makeTempDirectory({ directory: target.folder, prefix: ".quiesce-" })), // W2
+      call(platform.fs.makeTempDirectory({ directory: target.folder, prefix: ".quiesce-" })), // F2
       (staging) =>
         Effect.zipRight(
           stage(platform, staging, target, text),
           // A pending interrupt was seen when the last call of `stage` ended; a call that has begun is out of reach.
-          publish(platform, staging, target.folder, target.names) // W3
+          publish(platform, staging, target.folder, target.names) // F3
         ),
-      (staging) => discard(platform, staging) // W4
+      (staging) => discard(platform, staging) // F4
     )
   )
