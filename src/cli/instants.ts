@@ -7,6 +7,7 @@
  *
  * Every cancel goes through `RunningCall.cancel`, as that of a person would. When the whole plan is cancelled, calls that
  * have not begun are held before anything is decided of them and then cancelled: the runtime itself gives their result.
+ * (One that could not have run at all, for want of a tool or of parameters, says that instead: L5.)
  */
 import * as Clock from "effect/Clock"
 import * as Deferred from "effect/Deferred"

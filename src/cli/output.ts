@@ -33,7 +33,8 @@ export class Output {
 
   /** Whether lines can be drawn again in place. */
   get isTerminal(): boolean {
-    return this.out.isTTY === true
+    const { TERM } = process.env
+    return this.out.isTTY === true && TERM !== "dumb"
   }
 
   /** Writes to the standard output. */

@@ -10,10 +10,13 @@ import * as Abort from "../Abort.js"
 import type { Cancellation } from "../Cancellation.js"
 import { describeThrown } from "../internal/thrown.js"
 
+// The one that works with Effect 3: without it npm would install the latest.
+const version = "0.108"
+
 /** The package could not be loaded. */
 export class PlatformMissing extends Data.TaggedError("PlatformMissing")<{ readonly detail: string }> {
   override get message(): string {
-    return `"quiesce run" needs the package @effect/platform-node, which could not be loaded (${this.detail}): npm install @effect/platform-node`
+    return `"quiesce run" needs the package @effect/platform-node, which could not be loaded (${this.detail}): npm install @effect/platform-node@${version}`
   }
 }
 

@@ -2,13 +2,15 @@ import { spawnSync } from "node:child_process"
 import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
-import { assert, beforeAll, describe, it } from "@effect/vitest"
+import { assert, beforeAll, describe, it, vi } from "@effect/vitest"
 import { Effect, type Scope } from "effect"
 import { Command, runHere, withEnvironment } from "../support/cli.js"
 import { waitUntil } from "../support/processes.js"
 
 // The built command, as a person runs it. Linux alone tells from outside whose a process is.
 const canLook = fs.existsSync("/proc/self/environ")
+
+vi.setConfig({ testTimeout: 30_000 })
 
 beforeAll(() => {
   const build = spawnSync(process.execPath, ["test/support/build.mjs"], { encoding: "utf8" })
@@ -251,18 +253,22 @@ describe("a plan from a file", () => {
     })
   )
 
-  it.scopedLive.skipIf(!canLook)("has a process named that got away", () =>
+  it.scopedLive.skipIf(!canLook)("has processes named that got away, also those that its result does not know", () =>
     Effect.gen(function* () {
-      const { file, folder } = yield* writePlan([
-        { id: "runaway", ...bash(`setsid sh -c "touch ready; exec sleep 60" >/dev/null 2>&1 & wait`) }
-      ])
+      const { file, folder } = yield* writePlan(
+        // Leaves its group when nobody looks: its parent is gone before anything is stopped.
+        [{ id: "unseen", ...bash("setsid sleep 61 >/dev/null 2>&1 & exit 0") }],
+        [{ id: "runaway", ...bash(`setsid sh -c "touch ready; exec sleep 60" >/dev/null 2>&1 & wait`) }]
+      )
       const command = new Command(folder, ["run", file])
       yield* isReady(folder)
       command.kill("SIGINT")
       yield* command.ended
-      assert.match(rowsOf(command.stdout).get("runaway")?.[5] ?? "", /^process \d+ \(sleep\), which has left/)
-      assert.match(command.stdout, /\nStill alive: process \d+ \(sleep\), which has left the process group \d+\.\n/)
-      assert.strictEqual(withEnvironment(command.temporary).length, 1)
+      const rows = rowsOf(command.stdout)
+      assert.match(rows.get("unseen")?.[5] ?? "", /^process \d+ \(sleep\)$/)
+      assert.match(rows.get("runaway")?.[5] ?? "", /^process \d+ \(sleep\), which has left the process group \d+$/)
+      assert.match(command.stdout, /\nStill alive: process \d+ \(sleep\); process \d+ \(sleep\), which has left/)
+      assert.strictEqual(withEnvironment(command.temporary).length, 2)
     })
   )
 
@@ -303,8 +309,10 @@ describe.concurrent("signals", () => {
       const command = new Command(folder, ["run", file])
       yield* isReady(folder)
       command.kill("SIGINT")
+      yield* command.wrote("stderr", /^Ctrl-C: cancelling/)
       command.kill("SIGINT") // an echo of the first one, such as npm makes, is no second one
       yield* command.wrote("stderr", /Ctrl-C again kills it at once/)
+      assert.match(command.stderr, /Ctrl-C again kills it at once/)
       command.kill("SIGINT")
       assert.deepStrictEqual(yield* command.ended, { code: 130, signal: null })
       assert.notInclude(command.stdout, "Each row")
@@ -416,7 +424,10 @@ describe("without @effect/platform-node", () => {
       }
       const command = new Command(folder, ["run"], path.join(folder, "dist/cli/main.js"))
       assert.strictEqual((yield* command.ended).code, 1)
-      assert.match(command.stderr, /^quiesce: .* npm install @effect\/platform-node\n$/)
+      const { peerDependencies } = JSON.parse(fs.readFileSync("package.json", "utf8"))
+      const [, version] = /^\^(0\.\d+)\./.exec(peerDependencies["@effect/platform-node"]) ?? []
+      assert.match(command.stderr, /^quiesce: "quiesce run" needs the package @effect\/platform-node/)
+      assert.isTrue(command.stderr.endsWith(`: npm install @effect/platform-node@${version}\n`), command.stderr)
       assertNothingLeft(command)
     })
   )
