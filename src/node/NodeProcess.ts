@@ -20,33 +20,33 @@ const run = (
   options: Process.RunOptions
 ): Effect.Effect<Process.RunResult, Process.ProcessError, Cancellation.Cancellation> =>
   Effect.withFiberRuntime<Process.RunResult, Process.ProcessError, Cancellation.Cancellation>((fiber, status) =>
-    Effect.uninterruptibleMask((restore) =>
-      Effect.flatMap(restore(Effect.void), () => {
-        // A pending interrupt has won above, and from here on nothing can come between the spawn and the wait (L10).
-        const start = startProcess(options, originOf(fiber, status))
-        if (start._tag === "NotStarted") return Effect.flatMap(start.error.wait(), Effect.fail)
-        const { group, stderr, stdout } = start
-        let interruption: Cause.Cause<never> | undefined
-        const ended = waitOrStop(group.ended, restore, (cause) => {
-          interruption = cause
-          group.stop()
-        })
-        return Effect.flatMap(ended, (ending) => {
-          const result = {
-            pid: group.pid,
-            stdout: stdout.text,
-            stderr: stderr.text,
-            stdoutTruncated: stdout.truncated,
-            stderrTruncated: stderr.truncated,
-            ...ending
-          }
-          return Effect.zipRight(
-            Effect.forEach(ending.escaped, Cancellation.recordEscape, { discard: true }), // L4
-            interruption === undefined ? Effect.succeed(result) : Effect.failCause(interruption)
-          )
-        })
+    Effect.uninterruptibleMask((restore) => {
+      // Here and not in an effect further in: a fiber gives way between two operations, and an interrupt that came then
+      // would find the mask before it finds the process (L10).
+      const start = startProcess(options, originOf(fiber, status))
+      if (start._tag === "NotStarted") return Effect.flatMap(start.error.wait(), Effect.fail)
+      const { group, stderr, stdout } = start
+      let interruption: Cause.Cause<never> | undefined
+      const ended = waitOrStop(group.ended, restore, (cause) => {
+        interruption = cause
+        group.stop() // L3
       })
-    )
+      return Effect.flatMap(ended, (ending) =>
+        Effect.zipRight(
+          Effect.forEach(ending.escaped, Cancellation.recordEscape, { discard: true }), // L4
+          interruption === undefined
+            ? Effect.sync(() => ({
+                pid: group.pid,
+                stdout: stdout.text,
+                stderr: stderr.text,
+                stdoutTruncated: stdout.truncated,
+                stderrTruncated: stderr.truncated,
+                ...ending
+              }))
+            : Effect.failCause(interruption)
+        )
+      )
+    })
   ).pipe(Cancellation.operation(`run ${options.command}`))
 
 /**

@@ -16,7 +16,7 @@ import type { ChildProcess } from "node:child_process"
 import { Settlement } from "../internal/settlement.js"
 import type { Origin } from "../internal/startFiber.js"
 import { startTimer } from "../internal/timer.js"
-import { type Entry, holdersOf, isStillAlive, Members, outputPipes } from "./processTable.js"
+import { type Entry, holdersOf, Members, outputPipes, stillAlive } from "./processTable.js"
 
 /** How often the group is looked at while it is being ended. Nothing tells us of the end of a grandchild. */
 const pollMillis = 15
@@ -93,6 +93,8 @@ export class ProcessGroup {
   }
 
   private timeIsOver(): void {
+    // While our thread was busy the leader may have ended in time. Then Node is about to say so.
+    if (this.members.leaderHasEnded) return
     this.timedOut = true
     this.terminate()
   }
@@ -101,7 +103,6 @@ export class ProcessGroup {
     this.exit = { code, signal }
     if (this.phase === "over") return
     if (this.phase !== "running") return this.look()
-    this.disarm() // the time limit was the leader's
     if (this.members.anyAlive) this.terminate()
     else this.drain()
   }
@@ -121,8 +122,8 @@ export class ProcessGroup {
   }
 
   private look(): void {
-    if (this.exit !== undefined && !this.members.anyAlive)
-      this.drain() // P1
+    const isGone = this.exit !== undefined && !this.members.anyAlive // P1
+    if (isGone) this.drain()
     else this.poll(pollMillis, () => this.look())
   }
 
@@ -148,17 +149,20 @@ export class ProcessGroup {
   private nameHolders(): void {
     const holders = holdersOf(this.pipes)
     this.leavers = [...this.leavers, ...holders.filter(({ pid }) => !this.leavers.some((leaver) => leaver.pid === pid))]
-    if (this.leavers.some(isStillAlive)) return
+    if (this.leavers.some(stillAlive)) return
     this.escaped = [
       `a process that has left the process group ${this.pid} and holds its output open (its id is unknown)`
     ]
   }
 
   private giveUp(): void {
+    const survivors = this.members.alive
+    // All dead, and Node is about to say so of the leader: see `look`.
+    if (survivors?.length === 0) return this.limit(killMillis, () => this.giveUp())
     liveGroups.delete(this)
-    this.disarm()
-    const survivors = this.members.alive.map(({ pid, name }) => `process ${pid} (${name}), which has survived SIGKILL`)
-    this.escaped = survivors.length > 0 ? survivors : [`process group ${this.pid}, which has survived SIGKILL`]
+    this.escaped = survivors?.map(({ pid, name }) => `process ${pid} (${name}), which has survived SIGKILL`) ?? [
+      `process group ${this.pid}, which has survived SIGKILL`
+    ]
     this.closePipes()
     this.child.unref()
     this.finish()
@@ -173,7 +177,7 @@ export class ProcessGroup {
     this.phase = "over"
     this.disarm() // P7
     const left = this.leavers
-      .filter(isStillAlive)
+      .flatMap((leaver) => stillAlive(leaver) ?? [])
       .map(({ pid, name }) => `process ${pid} (${name}), which has left the process group ${this.pid}`)
     this.ended.settle({
       exitCode: this.exit?.code ?? undefined,

@@ -57,6 +57,8 @@ export const lookUp = (pid: number | string): Entry | undefined => {
   }
 }
 
+const hasTable = (): boolean => lookUp("self") !== undefined
+
 const lookUpAll = (): ReadonlyArray<Entry> =>
   (attempt(() => fs.readdirSync("/proc")) ?? []).flatMap((name) => (/^\d/.test(name) ? (lookUp(name) ?? []) : []))
 
@@ -85,9 +87,9 @@ export class Members {
 
   get anyAlive(): boolean {
     if (!this.exist) return false
-    if (lookUp("self") === undefined) return true
+    if (!hasTable()) return true
     if (this.known.some(({ pid }) => this.isMember(lookUp(pid)))) return true // T3
-    this.known = this.alive
+    this.known = this.alive ?? []
     if (this.known.length > 0) {
       this.sawOnlyZombies = false
       return true
@@ -97,8 +99,14 @@ export class Members {
     return !confirmed // T2
   }
 
-  get alive(): ReadonlyArray<Entry> {
-    return lookUpAll().filter((entry) => this.isMember(entry))
+  /** Who lives, where the system tells. */
+  get alive(): ReadonlyArray<Entry> | undefined {
+    return hasTable() ? lookUpAll().filter((entry) => this.isMember(entry)) : undefined
+  }
+
+  /** Whether the leader is a zombie. Not asked after its exit was seen. */
+  get leaderHasEnded(): boolean {
+    return lookUp(this.group)?.isAlive === false
   }
 
   /**
@@ -124,13 +132,13 @@ export class Members {
 }
 
 /**
- * Whether that very process, and not another one with its pid, is still alive.
+ * What that very process, and not another one with its pid, is now, if it is still alive. (It may have a new name.)
  *
  * @internal
  */
-export const isStillAlive = ({ pid, startedAt }: Entry): boolean => {
+export const stillAlive = ({ pid, startedAt }: Entry): Entry | undefined => {
   const now = lookUp(pid)
-  return now?.isAlive === true && now.startedAt === startedAt
+  return now?.isAlive === true && now.startedAt === startedAt ? now : undefined
 }
 
 const linkOf = (pid: number | string, fd: number | string): string | undefined =>

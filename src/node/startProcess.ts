@@ -69,7 +69,6 @@ export const startProcess = (options: Process.RunOptions, origin: Origin): Start
   if (child.pid === undefined) {
     const error = new Settlement<Process.ProcessError>()
     child.once("error", (cause) => error.settle(explain(options, searched, cause)))
-    for (const pipe of child.stdio ?? []) pipe?.destroy()
     return { _tag: "NotStarted", error }
   }
   const stdout = new Output(options.maxOutputBytes ?? defaultMaxOutputBytes)

@@ -1,4 +1,5 @@
-import * as fs from "node:fs"
+import nodeFs, * as fs from "node:fs"
+import { syncBuiltinESMExports } from "node:module"
 import * as os from "node:os"
 import * as path from "node:path"
 import { assert, describe, it, vi } from "@effect/vitest"
@@ -62,6 +63,26 @@ const recorded = Effect.map(
 )
 
 const errorOf = (options: Process.RunOptions) => Effect.flip(Process.run(options))
+
+/** As on a system that has no /proc. */
+const withoutProc = Effect.acquireRelease(
+  Effect.sync(() => {
+    const hide = (name: "readFileSync" | "readdirSync" | "readlinkSync") => {
+      const read = nodeFs[name] as (file: unknown, ...rest: ReadonlyArray<unknown>) => unknown
+      return vi.spyOn(nodeFs as Record<typeof name, typeof read>, name).mockImplementation((file, ...rest) => {
+        if (String(file).startsWith("/proc")) throw new Error("there is no /proc")
+        return read(file, ...rest)
+      })
+    }
+    const hidden = [hide("readFileSync"), hide("readdirSync"), hide("readlinkSync")]
+    syncBuiltinESMExports()
+    return () => {
+      for (const spy of hidden) spy.mockRestore()
+      syncBuiltinESMExports()
+    }
+  }),
+  (restore) => Effect.sync(restore)
+)
 
 const sleeper = `(exec -a "$0" sleep 60)`
 const stubborn = `(trap "" TERM; echo $BASHPID >child; while :; do sleep 0.02; done)`
@@ -128,6 +149,17 @@ describe("what run tells", () => {
       })
     )
   )
+
+  it.live("209: a leader that ended in time is not timed out because this program was busy", () =>
+    inPlace((place) =>
+      Effect.gen(function* () {
+        const fiber = yield* Effect.fork(place.bash("echo $$ >leader; exit 4", { timeout: "500 millis" }))
+        yield* place.written("leader")
+        Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 700)
+        assert.deepInclude(yield* Fiber.join(fiber), { timedOut: false, exitCode: 4 })
+      })
+    )
+  )
 })
 
 describe("stopping", () => {
@@ -180,6 +212,33 @@ describe("stopping", () => {
     )
   )
 
+  it.live("210: an interrupt that comes anywhere before the spawn prevents it", () =>
+    inPlace((place) =>
+      Effect.gen(function* () {
+        const kill = vi.spyOn(process, "kill")
+        yield* Effect.addFinalizer(() => Effect.sync(() => kill.mockRestore()))
+        const spawned = () => process.getActiveResourcesInfo().includes("ProcessWrap")
+        const seen = new Set<boolean>()
+        // A fiber gives way after 2048 operations. Growing the padding moves that point across the start.
+        for (let padding = 2010; padding < 2050; padding++) {
+          yield* waitUntil(() => !spawned())
+          kill.mockClear()
+          const steps = Effect.gen(function* () {
+            for (let i = 0; i < padding; i++) yield* Effect.sync(() => {})
+          })
+          const fiber = yield* Effect.fork(Effect.zipRight(steps, place.bash(sleeper)))
+          yield* Effect.yieldNow()
+          const before = spawned()
+          yield* interrupt(fiber)
+          const signalled = kill.mock.calls.some(([, signal]) => signal === "SIGTERM")
+          assert.strictEqual(signalled, before, `padding ${padding}`)
+          seen.add(before)
+        }
+        assert.strictEqual(seen.size, 2) // it was interrupted on both sides of the spawn
+      })
+    )
+  )
+
   it.live("211: it does not complete before a descendant that ignores SIGTERM is gone", () =>
     inPlace((place) =>
       Effect.gen(function* () {
@@ -207,12 +266,12 @@ describe("stopping", () => {
           Cancellation.ownSignal(
             place.bash(`trap 'echo TERM >>asked' TERM; echo $$ >leader; while :; do sleep 0.02; done`, {
               grace: "500 millis",
-              timeout: "400 millis"
+              timeout: "250 millis"
             }),
             controller.signal
           )
         )
-        yield* place.written("leader")
+        yield* place.written("leader", "asked")
         controller.abort()
         yield* Effect.all([interrupt(fiber), interrupt(fiber)], { concurrency: "unbounded" })
         assert.strictEqual(place.read("asked"), "TERM\n")
@@ -222,6 +281,19 @@ describe("stopping", () => {
           [-place.pid("leader"), "SIGTERM"],
           [-place.pid("leader"), "SIGKILL"]
         ])
+      })
+    )
+  )
+
+  it.live("213: an interruption while leftovers are cleaned up does not ask them again", () =>
+    inPlace((place) =>
+      Effect.gen(function* () {
+        const counting = `(trap 'echo TERM >>asked' TERM; echo $BASHPID >child; while :; do sleep 0.02; done)`
+        const fiber = yield* Effect.fork(place.bash(`${counting} & until [ -s child ]; do sleep 0.01; done`, { grace }))
+        yield* place.written("asked")
+        yield* interrupt(fiber)
+        assert.strictEqual(place.read("asked"), "TERM\n")
+        assert.deepStrictEqual(place.running, [])
       })
     )
   )
@@ -275,6 +347,39 @@ describe("stopping", () => {
           for (let turn = 0; turn < i % 6; turn++) yield* i % 2 === 0 ? Effect.yieldNow() : Effect.sleep(0)
           yield* interrupt(fiber)
           assert.deepStrictEqual(place.running, [], `round ${i}`)
+        }
+      })
+    )
+  )
+
+  it.live("no timer and no pipe is left, however it ends", () =>
+    inPlace((place) =>
+      Effect.gen(function* () {
+        const timers = new Set<NodeJS.Timeout>()
+        const { clearTimeout, setTimeout } = globalThis
+        vi.stubGlobal("setTimeout", (task: () => void, millis: number) => {
+          const timer = setTimeout(() => {
+            timers.delete(timer)
+            task()
+          }, millis)
+          timers.add(timer)
+          return timer
+        })
+        vi.stubGlobal("clearTimeout", (timer: NodeJS.Timeout) => {
+          timers.delete(timer)
+          clearTimeout(timer)
+        })
+        yield* Effect.addFinalizer(() => Effect.sync(() => vi.unstubAllGlobals()))
+        const handles = () => process.getActiveResourcesInfo().filter((name) => /Pipe|Process/.test(name)).length
+        const before = handles()
+        for (const [script, timeout] of [
+          ["exit 0", "1 minute"],
+          [`${leftover}; exit 0`, "1 minute"],
+          ["exec sleep 60", "50 millis"]
+        ] as const) {
+          yield* place.bash(script, { timeout, grace: "1 minute", stdin: "text" })
+          assert.strictEqual(timers.size, 0, script)
+          yield* waitUntil(() => handles() <= before, 1000) // Node closes what has ended a moment later
         }
       })
     )
@@ -364,13 +469,26 @@ describe("what the leader leaves behind", () => {
     )
   )
 
+  it.live("a grace that ends while the pipe of an escaped one is still read changes nothing", () =>
+    inPlace((place) =>
+      Effect.gen(function* () {
+        const away = `setsid bash -c 'echo $$ >away; exec -a "$0" sleep 60' "$0" & until [ -s away ]; do sleep 0.01; done`
+        const result = yield* place.bash(`${away}; ${leftover}; exit 0`, { grace: "60 millis" })
+        assert.deepStrictEqual(result.escaped, [
+          `process ${place.pid("away")} (sleep), which has left the process group ${result.pid}`
+        ])
+      })
+    )
+  )
+
   it.live("a grandchild that never stops writing from another session does not hold it either", () =>
     inPlace((place) =>
       Effect.gen(function* () {
         const script = `setsid bash -c 'echo $$ >child; while :; do echo x; sleep 0.01; done' "$0" & until [ -s child ]; do sleep 0.01; done`
         const result = yield* place.bash(script)
-        assert.match(result.escaped.join(), new RegExp(`^process ${place.pid("child")} \\(bash\\)`))
-        yield* waitUntil(() => !alive(place.pid("child"))) // nobody reads its pipe any more
+        // Nobody reads its pipe any more, which may have ended it already.
+        if (alive(place.pid("child"))) assert.include(result.escaped.join(), `process ${place.pid("child")} (`)
+        yield* waitUntil(() => !alive(place.pid("child")))
       })
     )
   )
@@ -382,8 +500,43 @@ describe("what the leader leaves behind", () => {
         const fiber = yield* Effect.fork(place.bash(`${silent} echo $$ >leader; wait`))
         yield* place.written("leader", "child")
         assert.isBelow(yield* interrupt(fiber), 2000)
-        assert.deepStrictEqual(yield* recorded, [
-          `process ${place.pid("child")} (sleep), which has left the process group ${place.pid("leader")}`
+        const what = `process ${place.pid("child")} \\((bash|sleep)\\), which has left the process group ${place.pid("leader")}`
+        assert.match((yield* recorded).join(), new RegExp(`^${what}$`))
+      })
+    )
+  )
+
+  it.live("what even SIGKILL does not end is named, not waited for", () =>
+    inPlace((place) =>
+      Effect.gen(function* () {
+        const { kill } = process
+        const spy = vi
+          .spyOn(process, "kill")
+          .mockImplementation((pid, signal) => signal === "SIGKILL" || kill(pid, signal))
+        yield* Effect.addFinalizer(() => Effect.sync(() => spy.mockRestore()))
+        const script = `trap "" TERM; exec -a "$0" sleep 60`
+        const result = yield* place.bash(script, { timeout: "100 millis", grace: "50 millis" })
+        assert.deepInclude(result, { exitCode: undefined, signal: undefined, timedOut: true })
+        assert.deepStrictEqual(result.escaped, [`process ${result.pid} (sleep), which has survived SIGKILL`])
+        assert.deepStrictEqual(yield* recorded, result.escaped)
+        spy.mockRestore()
+        assert.strictEqual(NodeProcess.killAll(), 0)
+      })
+    )
+  )
+
+  it.live("without /proc, the group is ended and waited for all the same, and who escapes has no name", () =>
+    inPlace((place) =>
+      Effect.gen(function* () {
+        const away = `setsid bash -c 'echo $$ >away; exec -a "$0" sleep 60' "$0" & until [ -s away ]; do sleep 0.01; done`
+        const script = `${away}; trap "" TERM; echo $$ >leader; exec -a "$0" sleep 60`
+        const { escaped, pid, signal } = yield* Effect.scoped(
+          Effect.zipRight(withoutProc, place.bash(script, { timeout: "300 millis", grace }))
+        )
+        assert.strictEqual(signal, "SIGKILL")
+        assert.deepStrictEqual(groupMembers(pid), [])
+        assert.deepStrictEqual(escaped, [
+          `a process that has left the process group ${pid} and holds its output open (its id is unknown)`
         ])
       })
     )
@@ -393,7 +546,7 @@ describe("what the leader leaves behind", () => {
     inPlace((place) =>
       Effect.gen(function* () {
         // The parent of the zombie leaves the group, so the zombie is its only member left.
-        const script = `exec perl -MPOSIX -e 'if (fork) { sleep 1 until -s "child"; exit } if (!fork) { exit } POSIX::setsid(); open F, ">child"; print F "$$\\n"; close F; $0 = shift; sleep 60' "$0" >/dev/null`
+        const script = `exec perl -MPOSIX -e 'if (fork) { select(undef, undef, undef, 0.02) until -s "child"; exit } if (!fork) { exit } POSIX::setsid(); open F, ">child"; print F "$$\\n"; close F; $0 = shift; sleep 60' "$0" >/dev/null`
         const start = performance.now()
         const result = yield* place.bash(script, { grace: "10 seconds" })
         assert.strictEqual(result.exitCode, 0, result.stderr)
@@ -431,6 +584,16 @@ describe("what cannot be started", () => {
           assert.strictEqual(error.code, "PROCESS_BAD_WORKING_DIRECTORY")
           assert.include(error.message, `cannot run in "${cwd}"`)
         }
+      })
+    )
+  )
+
+  it.live.skipIf(process.getuid?.() === 0)("a working directory that may not be entered is no missing command", () =>
+    inPlace((place) =>
+      Effect.gen(function* () {
+        fs.mkdirSync(place.path("closed"), { mode: 0 })
+        const error = yield* errorOf({ command: "bash", cwd: place.path("closed") })
+        assert.deepInclude(error, { reason: "BadWorkingDirectory", detail: "it may not be entered" })
       })
     )
   )
