@@ -41,11 +41,11 @@ export const startReview = (
       ),
       {
         onSuccess: (decision) => {
-          const next = apply(state, current, decision)
+          const next = reviewed(state, current, decision)
           return next._tag === "Broken" ? Effect.succeed(next.result) : review(i + 1, next.result)
         },
         // What a policy fails with is the result, and ends the review. Contexts survive it (L12).
-        onFailure: (cause) => Effect.succeed(broken(state, current, Cause.squash(cause)))
+        onFailure: (cause) => Effect.succeed(broken(state, current, errorOf(cause)))
       }
     )
   }
@@ -55,9 +55,12 @@ export const startReview = (
     context: Context.unsafeMake<never>(ownedContext(captured, owner, state.origin)),
     origin: state.origin,
     followsCancel: false,
-    interpret: (exit) => (Exit.isSuccess(exit) ? exit.value : broken(state, result, Cause.squash(exit.cause)))
+    interpret: (exit) => (Exit.isSuccess(exit) ? exit.value : broken(state, result, errorOf(exit.cause)))
   })
 }
+
+const errorOf = (cause: Cause.Cause<unknown>): unknown =>
+  Cause.isInterruptedOnly(cause) ? new Error("a policy interrupted itself") : Cause.squash(cause)
 
 const broken = (state: CallState, current: ToolResult.ToolResult, error: unknown): ToolResult.ToolResult =>
   keepContexts(state, current, failure(state, reported(error, "POLICY_FAILURE"), state.made.get(current)), [])
@@ -72,11 +75,21 @@ const keepContexts = (
   return contexts.length === next.contexts.length ? next : revise(state, next, { contexts })
 }
 
-const apply = (
-  state: CallState,
-  current: ToolResult.ToolResult,
-  decision: Policy.Review
-): { readonly _tag: "Reviewed" | "Broken"; readonly result: ToolResult.ToolResult } => {
+interface Reviewed {
+  readonly _tag: "Reviewed" | "Broken"
+  readonly result: ToolResult.ToolResult
+}
+
+/** What a review makes of a result. What was answered may be anything, and throw when it is looked at. */
+const reviewed = (state: CallState, current: ToolResult.ToolResult, decision: Policy.Review): Reviewed => {
+  try {
+    if (decision._tag === "Accept" || decision._tag === "Block") return apply(state, current, decision)
+  } catch {}
+  const error = new Error("an after policy answered with something that is not a Review")
+  return { _tag: "Broken", result: broken(state, current, error) }
+}
+
+const apply = (state: CallState, current: ToolResult.ToolResult, decision: Policy.Review): Reviewed => {
   const no = (message: string) => ({ _tag: "Broken" as const, result: broken(state, current, new Error(message)) })
   const contexts = freezeContent(decision.contexts)
   if (contexts === undefined) return no("an after policy added contexts that are not content")
