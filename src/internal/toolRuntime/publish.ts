@@ -63,7 +63,8 @@ export const startObservers = (state: CallState, owner: Owner, result: ToolResul
         onSuccess: () => tell(i + 1),
         onFailure: (cause) =>
           Effect.zipRight(
-            Effect.logWarning(`Observer "${entry.policy.name}" failed on call "${state.id}"`, cause),
+            // A logger may throw too, and the others are to be told all the same.
+            Effect.exit(Effect.logWarning(`Observer "${entry.policy.name}" failed on call "${state.id}"`, cause)),
             tell(i + 1)
           )
       }
