@@ -7,7 +7,7 @@ import {
   Policy,
   Tool,
   type ToolCall,
-  type ToolContext,
+  ToolContext,
   Toolkit,
   ToolResult,
   ToolRuntime
@@ -116,8 +116,13 @@ export const setup = (stages: Stages = {}): Effect.Effect<Setup, never, Scope.Sc
   Effect.gen(function* () {
     const log: Array<string> = []
     const observed: Array<ToolResult.ToolResult> = []
-    let running = 0
+    /** How many bodies of each call run. */
+    const running = new Map<string, number>()
     let runningAtPublication = 0
+    const count = (by: 1 | -1) =>
+      Effect.map(ToolContext.ToolContext, ({ callId }) => {
+        running.set(callId, (running.get(callId) ?? 0) + by)
+      })
     const enter = (stage: string) => {
       log.push(stage)
     }
@@ -137,9 +142,9 @@ export const setup = (stages: Stages = {}): Effect.Effect<Setup, never, Scope.Sc
         enter("body")
         const effect = body === undefined ? Effect.succeed(text) : body(text)
         return Effect.acquireUseRelease(
-          Effect.sync(() => running++),
+          count(1),
           () => effect,
-          () => Effect.sync(() => running--)
+          () => count(-1)
         )
       }
     })
@@ -172,7 +177,7 @@ export const setup = (stages: Stages = {}): Effect.Effect<Setup, never, Scope.Sc
       Policy.observe("observe", (call, result) => {
         enter("observe")
         observed.push(result)
-        runningAtPublication += running
+        runningAtPublication += running.get(call.id) ?? 0
         return observe?.(call, result) ?? Effect.void
       })
     ]
