@@ -286,7 +286,7 @@ const mutations = [
   },
   {
     law: "W8 closed",
-    file: "src/internal/toolRuntime/attempt.ts",
+    file: "src/internal/toolRuntime/attemptState.ts",
     find: "    this.isOpen = false",
     replace: "",
     tests: "test/Tool"

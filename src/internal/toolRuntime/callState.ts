@@ -65,8 +65,8 @@ export class CallState implements AttemptHost, InFlight {
 
   phase: Phase = "received"
   tool: RegisteredTool | undefined
-  /** What policies see of the call. */
-  view: Policy.Call
+  /** What the model sent, frozen; absent when it was not JSON. */
+  json: Json | undefined
   /** What the handler gets. */
   parameters: unknown
   dispatched = false
@@ -77,6 +77,8 @@ export class CallState implements AttemptHost, InFlight {
   nextIsOpen = true
   cancelledAt: number | undefined
   progress: string | undefined
+
+  private seen: Policy.Call | undefined
 
   /** Results that this call's own stages made, with the attempt that each belongs to. */
   readonly made = new Map<ToolResult.ToolResult, Attempt | undefined>()
@@ -98,7 +100,6 @@ export class CallState implements AttemptHost, InFlight {
     this.origin = origin
     this.policies = runtime.registry.policiesFor(call.agent)
     this.startedAt = this.now()
-    this.view = this.viewOf(undefined)
     owner.onCancel = () => this.cancelled()
     if (owner.cause !== undefined) this.cancelledAt = this.startedAt
   }
@@ -107,8 +108,16 @@ export class CallState implements AttemptHost, InFlight {
     return clockOf(this.origin).unsafeCurrentTimeMillis()
   }
 
-  viewOf(parameters: Json | undefined): Policy.Call {
-    return Object.freeze({ id: this.id, rootId: this.rootId, tool: this.name, parameters, agent: this.agent })
+  /** What policies see of the call. Made when one looks. */
+  get view(): Policy.Call {
+    this.seen ??= Object.freeze({
+      id: this.id,
+      rootId: this.rootId,
+      tool: this.name,
+      parameters: this.json,
+      agent: this.agent
+    })
+    return this.seen
   }
 
   enter(phase: Phase): void {

@@ -7,6 +7,7 @@
  */
 import type * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
+import type * as Exit from "effect/Exit"
 import type * as ToolCall from "../../ToolCall.js"
 import type * as ToolResult from "../../ToolResult.js"
 import { type Owner, ShieldedOwner } from "../cancellation/owner.js"
@@ -36,6 +37,12 @@ type Result = Effect.Effect<ToolResult.ToolResult>
 export const drive = (state: CallState, call: ToolCall.ToolCall, restore: Restore): Result =>
   new Driver(state, restore).run(call)
 
+/** As `flatMap`. What is there already needs no interpreter: most calls wait for nothing but their body. */
+const andThen = <A, B>(effect: Effect.Effect<A>, f: (value: A) => Effect.Effect<B>): Effect.Effect<B> => {
+  const known = effect as Effect.Effect<A> | Exit.Exit<A>
+  return "_tag" in known && known._tag === "Success" ? f(known.value) : Effect.flatMap(effect, f)
+}
+
 class Driver {
   private readonly state: CallState
   private readonly restore: Restore
@@ -52,7 +59,7 @@ class Driver {
     return this.unlessInterrupted(() => {
       const early = gateCancelled(state) ?? decode(state)
       if (early !== undefined) return this.finish(early)
-      return Effect.flatMap(gate(state, this.awaitStage), (verdict) => this.decided(verdict))
+      return andThen(gate(state, this.awaitStage), (verdict) => this.decided(verdict))
     })
   }
 
@@ -74,7 +81,7 @@ class Driver {
     const { state } = this
     state.enter("gated")
     if (state.isCancelled) return this.finishCancelled() // L10
-    return Effect.flatMap(this.awaitStage(startNext(state, 0, state.owner, state.origin)), (result) =>
+    return andThen(this.awaitStage(startNext(state, 0, state.owner, state.origin)), (result) =>
       this.finish({ result, reviewed: result !== state.unreviewed })
     )
   }
@@ -86,8 +93,8 @@ class Driver {
   }
 
   private finish({ result, reviewed }: Early): Result {
-    return Effect.flatMap(this.settle(result), (settled) =>
-      Effect.flatMap(reviewed ? this.review(settled) : Effect.succeed(settled), (final) => this.publish(final))
+    return andThen(this.settle(result), (settled) =>
+      andThen(reviewed ? this.review(settled) : Effect.succeed(settled), (final) => this.publish(final))
     )
   }
 

@@ -154,7 +154,7 @@ const askPerson = (
     approval.service.request({
       callId: state.id,
       tool: state.name,
-      parameters: state.view.parameters ?? null,
+      parameters: state.json ?? null,
       reason: ask.reason,
       agent: state.agent
     })

@@ -39,7 +39,7 @@ export const takeIn = (state: CallState, call: ToolCall.ToolCall): Early | undef
   }
   const parameters = materialize(read)
   if (Either.isLeft(parameters)) return { result: notJson(state, parameters.left), reviewed: false }
-  state.view = state.viewOf(parameters.right)
+  state.json = parameters.right
   state.enter("materialized")
   return undefined
 }
@@ -61,7 +61,7 @@ export const gateCancelled = (state: CallState): Early | undefined => {
  */
 export const decode = (state: CallState): Early | undefined => {
   if (state.tool === undefined) return { result: unknownTool(state), reviewed: true }
-  const decoded = state.tool.decode(state.view.parameters)
+  const decoded = state.tool.decode(state.json)
   if (Either.isLeft(decoded)) return { result: invalidArguments(state, decoded.left), reviewed: true }
   state.parameters = freezePlain(decoded.right)
   state.enter("decoded")
