@@ -63,7 +63,7 @@ const run = (
  * const program = Process.run({ command: "bash", args: ["-c", "sleep 60 & exit 3"] })
  * const result = await Effect.runPromise(Cancellation.own(Effect.provide(program, NodeProcess.layer)))
  * assert.strictEqual(result.exitCode, 3)
- * assert.throws(() => process.kill(-result.pid, 0), { code: "ESRCH" }) // the sleep is gone too
+ * assert.deepStrictEqual(result.escaped, []) // the sleep has been ended too, and nothing got away
  * ```
  *
  * @since 0.1.0
