@@ -50,6 +50,8 @@ const outcomeOf = (
  * @internal
  */
 export const startAttempt = (state: CallState, owner: Owner, origin: Origin): Running<ToolResult.ToolResult> => {
+  const { overdue } = state
+  if (overdue !== undefined && owner.isUnder(overdue.owner)) overdue.owner.cancel(overdue.cause) // L7
   if (owner.cause !== undefined) return settledStage<ToolResult.ToolResult>(aborted(state, owner.cause)) // C3
   const registered = state.tool
   if (registered === undefined || state.runtime.registry.tools.get(state.name) !== registered) {

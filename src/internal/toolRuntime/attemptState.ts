@@ -21,6 +21,7 @@ export interface AttemptHost {
   readonly rootId: string
   readonly name: string
   attempts: number
+  latest: Attempt | undefined
   readonly progressed: (text: string) => void
 }
 
@@ -39,11 +40,15 @@ export class Attempt implements ToolContext.Service {
   private readonly host: AttemptHost
   readonly owner: Owner
   readonly attempt: number
+  /** The one before. It may still run: a wrapper may run its `next` twice at once. */
+  readonly previous: Attempt | undefined
 
   constructor(host: AttemptHost, owner: Owner) {
     this.host = host
     this.owner = owner
     this.attempt = ++host.attempts
+    this.previous = host.latest
+    host.latest = this
   }
 
   get callId(): string {

@@ -71,8 +71,11 @@ export class CallState implements AttemptHost, InFlight {
   parameters: unknown
   dispatched = false
   attempts = 0
+  latest: Attempt | undefined
   /** The latest attempt, which is the one that counts unless a wrapper returns the result of another. */
   attempt: Attempt | undefined
+  /** A deadline that passed while only a wrapper was slow: no other attempt is started under it. */
+  overdue: { readonly owner: Owner; readonly cause: CancelCause.CancelCause } | undefined
   /** Whether `next` may still be run. */
   nextIsOpen = true
   cancelledAt: number | undefined

@@ -57,6 +57,13 @@ export const startNext = (
 const attemptUnder = (state: CallState, owner: Owner): Attempt | undefined =>
   state.attempt?.owner.isUnder(owner) === true ? state.attempt : undefined
 
+/** Whether the body has succeeded, and no other attempt runs. */
+const isOnlyWrapperSlow = (state: CallState, owner: Owner): boolean => {
+  for (let attempt = state.latest; attempt !== undefined; attempt = attempt.previous)
+    if (attempt.outcome === undefined && attempt.owner.isUnder(owner)) return false
+  return attemptUnder(state, owner)?.outcome?._tag === "Success"
+}
+
 const startBounded = (
   state: CallState,
   index: number,
@@ -72,8 +79,9 @@ const startBounded = (
   const disarm = inner.settlement.isSettled
     ? undefined
     : startTimer(origin, millis, () => {
-        if (attemptUnder(state, bounded)?.outcome?._tag === "Success") return // L7: only a wrapper is slow
-        bounded.cancel(expiry)
+        if (isOnlyWrapperSlow(state, bounded))
+          state.overdue = { owner: bounded, cause: expiry } // L7
+        else bounded.cancel(expiry)
       })
   const settlement = new Settlement<ToolResult.ToolResult>()
   inner.settlement.whenSettled((result) => {
