@@ -31,7 +31,9 @@ const outcomeOf = (
   if (Exit.isSuccess(exit)) {
     attempt.end = "completed"
     const result = success(state, registered, exit.value, attempt)
-    return result._tag === "Success" && owner.cause !== undefined ? aborted(state, owner.cause, attempt) : result
+    // L7: stopped after the body had succeeded, while the fibers that it had forked were ending, it is a success.
+    if (result._tag === "Failure" || owner.cause === undefined || attempt.settledInTime) return result
+    return aborted(state, owner.cause, attempt)
   }
   const specific = specificFailure(exit.cause, owner)
   if (specific !== undefined) {
