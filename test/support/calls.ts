@@ -328,6 +328,18 @@ export const policyFailed = (message: string, changes: Partial<ToolResult.Failur
 export const toolFailed = (message: string, changes: Partial<ToolResult.Failure> = {}): ToolResult.Failure =>
   failed({ code: "TOOL_FAILURE", name: "ToolFailureError", message }, { dispatched: true, body: "failed", ...changes })
 
+/** `TMO(ms)` of the cases. */
+export const timedOut = (millis: number, changes: Partial<ToolResult.Failure> = {}): ToolResult.Failure =>
+  failed(
+    { code: "TOOL_TIMEOUT", name: "ToolTimeoutError", message: `tool call timed out after ${millis}ms` },
+    {
+      cause: { _tag: "Deadline", code: "TOOL_TIMEOUT", millis },
+      dispatched: true,
+      body: "interrupted",
+      ...changes
+    }
+  )
+
 /** Puts what is logged as a warning into `lines`, message and cause in one text. */
 export const collectWarnings = (lines: Array<string>): Layer.Layer<never> =>
   Logger.add(
