@@ -1,0 +1,26 @@
+/**
+ * What a fault does to a fiber, and how a scenario waits for what is outside.
+ */
+import * as Effect from "effect/Effect"
+import type * as Fiber from "effect/Fiber"
+import * as FiberId from "effect/FiberId"
+import { Settlement } from "../settlement.js"
+
+/** @internal */
+export const interruptWith = (fiber: Fiber.RuntimeFiber<unknown, unknown>): void =>
+  fiber.unsafeInterruptAsFork(FiberId.none)
+
+/**
+ * Waits for what `register` is told; an interruption withdraws it.
+ *
+ * @internal
+ */
+export const waitFor = <A>(register: (done: (value: A) => void) => () => void): Effect.Effect<A> =>
+  Effect.acquireUseRelease(
+    Effect.sync(() => {
+      const settlement = new Settlement<A>()
+      return { settlement, withdraw: register((value) => settlement.settle(value)) }
+    }),
+    ({ settlement }) => Effect.suspend(() => settlement.wait()),
+    ({ withdraw }) => Effect.sync(withdraw)
+  )
