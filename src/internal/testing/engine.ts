@@ -12,105 +12,17 @@
  * E3. When the main fiber has ended nothing is decided any more; the rest runs out in the default order, so that what was
  *     left running becomes visible.
  */
-import { promiseHooks } from "node:v8"
-import * as Clock from "effect/Clock"
-import * as Context from "effect/Context"
-import * as DefaultServices from "effect/DefaultServices"
 import type * as Effect from "effect/Effect"
 import type * as Exit from "effect/Exit"
 import type * as Fiber from "effect/Fiber"
 import * as FiberId from "effect/FiberId"
-import * as FiberRef from "effect/FiberRef"
-import * as FiberRefs from "effect/FiberRefs"
-import * as HashSet from "effect/HashSet"
-import * as Logger from "effect/Logger"
-import * as Random from "effect/Random"
-import type { ControlledFiber, Granularity, Task } from "./driver.js"
+import type { ControlledFiber, Task } from "./driver.js"
 import { Effect3Driver } from "./effect3.js"
-import { isFault, type Place, type Schedule, samePlace, showPlace } from "./schedule.js"
+import { newHandles, watchPromises } from "./outside.js"
+import type { EngineOptions, Entry, External, Point, RunResult, SimEvent } from "./run.js"
+import { isFault, type Place, type Schedule, samePlace } from "./schedule.js"
+import { withServices } from "./services.js"
 import { VirtualClock } from "./virtualClock.js"
-
-/**
- * Where a run could have gone on differently.
- *
- * @internal
- */
-export interface Point {
-  readonly place: Place
-  readonly choices: ReadonlyArray<string>
-}
-
-/**
- * One line of a timeline.
- *
- * @internal
- */
-export interface Entry {
-  readonly step: number
-  readonly label: string
-  readonly text: string
-  readonly kind: "step" | "note" | "event" | "fault" | "external" | "timer" | "switch" | "exit"
-}
-
-/**
- * Something marked by the program, for invariants to look at.
- *
- * @internal
- */
-export interface SimEvent {
-  readonly tag: string
-  readonly fiber: string
-}
-
-/** @internal */
-export interface External {
-  readonly key: string
-  readonly outcomes: ReadonlyArray<string>
-  readonly happen: (outcome: string) => void
-}
-
-/** @internal */
-export interface EngineOptions {
-  readonly granularity: Granularity
-  readonly atomicAsync: boolean
-  readonly timers: "quiescent" | "any"
-  readonly maxSteps: number
-  /** Native handles that were there before the exploration. */
-  readonly handles: ReadonlyArray<string>
-  /** Whether to keep a timeline. */
-  readonly trace: boolean
-  /** Whether to note where the run could have gone on differently, behind the last departure of its schedule. */
-  readonly points: boolean
-  /** Which choices count as places to depart at; the default order is always one of them. */
-  readonly pick?: ((place: Place, choices: ReadonlyArray<string>) => string | undefined) | undefined
-}
-
-/**
- * What a run came to.
- *
- * @internal
- */
-export interface RunResult<A, E> {
-  readonly exit: Exit.Exit<A, E> | undefined
-  readonly schedule: Schedule
-  /** How many departures of the schedule were taken. Fewer than it has: it does not fit the program. */
-  readonly taken: number
-  /** Departures that were taken, also those that `pick` chose. */
-  readonly applied: Schedule
-  readonly steps: number
-  readonly points: ReadonlyArray<Point>
-  readonly timeline: ReadonlyArray<Entry>
-  readonly events: ReadonlyArray<SimEvent>
-  readonly hash: number
-  /** Fibers that are alive although nothing can happen any more. */
-  readonly leaked: ReadonlyArray<string>
-  /** Who waits for what, when the main fiber has not ended and nothing can happen any more. */
-  readonly deadlock: ReadonlyArray<string> | undefined
-  readonly livelock: boolean
-  /** Native handles that appeared during the run: something outside the explorer's reach. */
-  readonly outside: ReadonlyArray<string>
-  readonly failures: ReadonlyArray<string>
-}
 
 /** @internal */
 export class Engine {
@@ -188,7 +100,7 @@ export class Engine {
     })
     let exit: Exit.Exit<A, E> | undefined
     try {
-      const main = this.driver.boot(program, (refs) => this.withServices(refs))
+      const main = this.driver.boot(program, (refs) => withServices(refs, this.clock, (message) => this.note(message)))
       main.addObserver((value) => {
         exit = value
         this.deciding = false // E3
@@ -395,23 +307,6 @@ export class Engine {
     this.driver.dispose()
   }
 
-  private withServices(refs: FiberRefs.FiberRefs): FiberRefs.FiberRefs {
-    const services = DefaultServices.liveServices.pipe(
-      Context.add(Clock.Clock, this.clock),
-      Context.add(Random.Random, Random.make("quiesce")) // E1: the same numbers in each run
-    )
-    const id = FiberId.unsafeMake()
-    // What a scenario logs belongs into its timeline, not thousands of times on a console.
-    const logger = Logger.make<unknown, void>(({ message }) => this.note(`log: ${String(message)}`))
-    return FiberRefs.updateManyAs(refs, {
-      forkAs: id,
-      entries: [
-        [DefaultServices.currentServices, [[id, services]]],
-        [FiberRef.currentLoggers, [[id, HashSet.make(logger)]]]
-      ]
-    })
-  }
-
   private unique(key: string): string {
     const n = this.counts.get(`#${key}`) ?? 0
     this.counts.set(`#${key}`, n + 1)
@@ -435,49 +330,7 @@ export class Engine {
   }
 }
 
-// A hook for each run would cost as much as the run.
-let promisesMoved: () => void = () => {}
-let watching = 0
-let unhook: (() => void) | undefined
-
-const watchPromises = (moved: () => void): (() => void) => {
-  const before = promisesMoved
-  promisesMoved = moved
-  if (watching++ === 0) {
-    unhook = promiseHooks.createHook({ init: () => promisesMoved(), settled: () => promisesMoved() }) as () => void
-  }
-  return () => {
-    promisesMoved = before
-    // Kept for a while: thousands of runs follow each other.
-    setImmediate(() => {
-      if (--watching === 0) unhook?.()
-    })
-  }
-}
-
-/** Native handles that are there now and were not before: something outside can still happen. */
-const newHandles = (before: ReadonlyArray<string>): ReadonlyArray<string> => {
-  const left = [...before, "Immediate"]
-  return process.getActiveResourcesInfo().filter((resource) => {
-    const at = left.indexOf(resource)
-    if (at !== -1) left.splice(at, 1)
-    return at === -1
-  })
-}
-
 const splitOutcome = (choice: string): ReadonlyArray<string> => {
   const at = choice.indexOf("=")
   return at === -1 ? [choice] : [choice.slice(0, at), choice.slice(at + 1)]
-}
-
-/**
- * Says where a schedule stopped fitting the program.
- *
- * @internal
- */
-export const divergence = (run: RunResult<unknown, unknown>): string | undefined => {
-  const next = run.schedule[run.taken]
-  return next === undefined
-    ? undefined
-    : `the schedule no longer fits the program: step ${run.taken + 1} of it, "${showPlace(next.place)}>${next.choice}", was never reached`
 }

@@ -2,7 +2,7 @@
  * Writes the failure message, which is what people see of the explorer.
  */
 import type { Granularity } from "./driver.js"
-import type { RunResult } from "./engine.js"
+import type { RunResult } from "./run.js"
 import { isFault, type Schedule, show } from "./schedule.js"
 import { drawTimeline } from "./timeline.js"
 

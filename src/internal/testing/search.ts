@@ -4,7 +4,7 @@
  * The bounded search runs every schedule with at most so many faults and so many other departures from the default
  * order, once each, fewest departures first: the first failure it finds has as few as can be.
  */
-import type { RunResult } from "./engine.js"
+import type { RunResult } from "./run.js"
 import { type Deviation, isFault, type Schedule } from "./schedule.js"
 
 /** @internal */

@@ -1,7 +1,7 @@
 /**
  * Draws what happened in a run: a column for each fiber, quiet steps folded.
  */
-import type { Entry } from "./engine.js"
+import type { Entry } from "./run.js"
 
 const marks: { readonly [K in Entry["kind"]]: string } = {
   step: "│",

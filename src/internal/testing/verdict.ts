@@ -3,7 +3,7 @@
  */
 import * as Cause from "effect/Cause"
 import * as Exit from "effect/Exit"
-import { divergence, type RunResult } from "./engine.js"
+import { divergence, type RunResult } from "./run.js"
 
 /**
  * Something that keeps a run from being a verdict on the program: the explorer does not control all of it.

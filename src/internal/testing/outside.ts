@@ -1,0 +1,43 @@
+/**
+ * What the explorer notices of the world beyond it: promises that move, and native handles.
+ */
+import { promiseHooks } from "node:v8"
+
+// A hook for each run would cost as much as the run.
+let promisesMoved: () => void = () => {}
+let watching = 0
+let unhook: (() => void) | undefined
+
+/**
+ * Calls `moved` whenever a promise is made or settles, until the returned function is called.
+ *
+ * @internal
+ */
+export const watchPromises = (moved: () => void): (() => void) => {
+  const before = promisesMoved
+  promisesMoved = moved
+  if (watching++ === 0) {
+    unhook = promiseHooks.createHook({ init: () => promisesMoved(), settled: () => promisesMoved() }) as () => void
+  }
+  return () => {
+    promisesMoved = before
+    // Kept for a while: thousands of runs follow each other.
+    setImmediate(() => {
+      if (--watching === 0) unhook?.()
+    })
+  }
+}
+
+/**
+ * Native handles that are there now and were not before: something outside can still happen.
+ *
+ * @internal
+ */
+export const newHandles = (before: ReadonlyArray<string>): ReadonlyArray<string> => {
+  const left = [...before, "Immediate"]
+  return process.getActiveResourcesInfo().filter((resource) => {
+    const at = left.indexOf(resource)
+    if (at !== -1) left.splice(at, 1)
+    return at === -1
+  })
+}
