@@ -6,8 +6,8 @@
  * its children drops it. Elsewhere there is only what the provider of processes knows itself.
  */
 import * as fs from "node:fs"
-import { liveGroups } from "../node/processGroup.js"
-import { lookUp } from "../node/processTable.js"
+import { liveGroups } from "../internal/node/processGroup.js"
+import { lookUp } from "../internal/node/processTable.js"
 import type * as ToolResult from "../ToolResult.js"
 
 const variable = "QUIESCE_CALL"

@@ -11,10 +11,10 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Cancellation from "../Cancellation.js"
 import * as Process from "../capability/Process.js"
+import { liveGroups } from "../internal/node/processGroup.js"
+import { startProcess } from "../internal/node/startProcess.js"
 import { waitOrStop } from "../internal/settlement.js"
 import { originOf } from "../internal/startFiber.js"
-import { liveGroups } from "./processGroup.js"
-import { startProcess } from "./startProcess.js"
 
 const run = (
   options: Process.RunOptions

@@ -6,4 +6,12 @@
  * @module
  */
 
-export {}
+/**
+ * Runs commands on Node, each in a process group of its own.
+ *
+ * For Linux, where `/proc` tells who is alive. On other POSIX systems the same is done with less knowledge: zombies count
+ * as alive, and what escapes is not named by its id. On Windows `run` fails with `PlatformNotSupported`.
+ *
+ * @since 0.1.0
+ */
+export * as NodeProcess from "./NodeProcess.js"

@@ -6,7 +6,7 @@
  */
 import * as fs from "node:fs"
 import * as path from "node:path"
-import * as Process from "../capability/Process.js"
+import * as Process from "../../capability/Process.js"
 
 /** @internal */
 export const failure = (

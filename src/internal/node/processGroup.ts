@@ -13,9 +13,9 @@
  * P7. When it has settled, it has no timer, and our ends of its pipes are closed (L3).
  */
 import type { ChildProcess } from "node:child_process"
-import { Settlement } from "../internal/settlement.js"
-import type { Origin } from "../internal/startFiber.js"
-import { startTimer } from "../internal/timer.js"
+import { Settlement } from "../settlement.js"
+import type { Origin } from "../startFiber.js"
+import { startTimer } from "../timer.js"
 import { type Entry, holdersOf, Members, outputPipes, stillAlive } from "./processTable.js"
 
 /** How often the group is looked at while it is being ended. Nothing tells us of the end of a grandchild. */
