@@ -14,18 +14,15 @@
  */
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
-import * as Exit from "effect/Exit"
+import * as FastCheck from "effect/FastCheck"
+import { hasProperty } from "effect/Predicate"
 import type * as Scope from "effect/Scope"
 import { Settlement, waitOrStop } from "../internal/settlement.js"
 import type { Granularity as AnyGranularity } from "../internal/testing/driver.js"
-import { Engine } from "../internal/testing/engine.js"
-import { explain } from "../internal/testing/explain.js"
-import type { EngineOptions, RunResult } from "../internal/testing/run.js"
-import { parse, type Schedule, show } from "../internal/testing/schedule.js"
-import { type Bound, exhaustive, type Searched } from "../internal/testing/search.js"
-import { problemOf } from "../internal/testing/verdict.js"
+import { Exploration } from "../internal/testing/exploration.js"
+import { parse, show } from "../internal/testing/schedule.js"
 import type * as Invariant from "./Invariant.js"
-import { Sim } from "./Sim.js"
+import type { Sim } from "./Sim.js"
 
 /**
  * How finely a scenario is cut: before every operation (`op`), before those whose effect other fibers can see (`effect`),
@@ -59,6 +56,17 @@ export interface Options<A, E> {
   readonly atomicAsync?: boolean | undefined
   /** A run that takes more steps is a livelock. Default: 20,000. */
   readonly maxSteps?: number | undefined
+  /**
+   * Draws schedules at random instead of running all within the bound, for scenarios too large for that: `uniform` faults
+   * and switches, or `pct` (random priorities with `depth - 1` changes). Never complete. A failure is shortened.
+   */
+  readonly sample?:
+    | {
+        readonly runs: number
+        readonly seed?: number | undefined
+        readonly strategy?: "uniform" | { readonly pct: number } | undefined
+      }
+    | undefined
   /** The search ends, incomplete, behind so many schedules. Default: 200,000. */
   readonly maxSchedules?: number | undefined
   /** Every outcome that must be seen: a race test that saw only one winner has tested no race. */
@@ -98,32 +106,6 @@ export class ExploreFailure extends Data.TaggedError("ExploreFailure")<{
 
 type Scenario<A, E> = Effect.Effect<A, E, Sim | Scope.Scope>
 
-interface Observed<A, E> extends RunResult<A, E> {
-  readonly outcome: string | undefined
-}
-
-const runOnce = async <A, E>(
-  scenario: Scenario<A, E>,
-  schedule: Schedule,
-  options: EngineOptions
-): Promise<Observed<A, E>> => {
-  const engine = new Engine(schedule, options)
-  let outcome: string | undefined
-  const sim = Sim.of({
-    addFault: (name, happen) => engine.addFault(name, happen),
-    addExternal: (name, outcomes, happen) => engine.addExternal(name, outcomes, happen),
-    note: (text) => engine.note(text),
-    event: (tag) => engine.event(tag),
-    outcome: (word) => {
-      outcome = word
-    },
-    name: (fiber, label) => engine.name(fiber, label)
-  })
-  const result = await engine.run(Effect.scoped(Effect.provideService(scenario, Sim, sim)))
-  const value = result.exit !== undefined && Exit.isSuccess(result.exit) ? result.exit.value : undefined
-  return { ...result, outcome: outcome ?? (typeof value === "string" ? value : undefined) }
-}
-
 /**
  * Explores a scenario, and fails with the first schedule under which it or an invariant does not hold.
  *
@@ -157,141 +139,97 @@ export const check = <A, E>(
   scenario: Scenario<A, E>,
   options: Options<A, E> = {}
 ): Effect.Effect<Report, ExploreFailure> =>
-  Effect.uninterruptibleMask((restore) => {
-    const settlement = new Settlement<Effect.Effect<Report, ExploreFailure>>()
-    const search = new Exploration(scenario, options)
-    search.explore().then(
-      (outcome) => settlement.settle(outcome),
-      (defect) => settlement.settle(Effect.die(defect))
+  Effect.suspend(() => {
+    const exploration = new Exploration(scenario, options)
+    return Effect.flatMap(
+      settled(exploration.explore(), () => exploration.stop()),
+      (result) => ("problem" in result ? new ExploreFailure(result) : Effect.succeed(result))
     )
-    return Effect.flatten(waitOrStop(settlement, restore, () => search.stop()))
   })
 
-class Exploration<A, E> {
-  private readonly scenario: Scenario<A, E>
-  private readonly options: Options<A, E>
-  private readonly bound: Bound
-  private readonly engine: Omit<EngineOptions, "points" | "trace">
-  private readonly outcomes = new Map<string, number>()
-  private stopped = false
+const settled = <A>(promise: Promise<A>, stop: () => void): Effect.Effect<A> =>
+  Effect.uninterruptibleMask((restore) => {
+    const settlement = new Settlement<Effect.Effect<A>>()
+    promise.then(
+      (value) => settlement.settle(Effect.succeed(value)),
+      (defect) => settlement.settle(Effect.die(defect))
+    )
+    return Effect.flatten(waitOrStop(settlement, restore, stop))
+  })
 
-  constructor(scenario: Scenario<A, E>, options: Options<A, E>) {
-    this.scenario = scenario
-    this.options = options
-    this.bound = { faults: options.faults ?? 1, preemptions: options.preemptions ?? 1 }
-    this.engine = {
-      granularity: options.granularity ?? "op",
-      atomicAsync: options.atomicAsync ?? true,
-      timers: options.timers ?? "quiescent",
-      maxSteps: options.maxSteps ?? 20_000,
-      handles: process.getActiveResourcesInfo()
-    }
+/**
+ * A schedule drawn by `schedule`, for `run`.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Drawn {
+  readonly seed: number
+  /** What the schedule came to in its last run, as a string for `replay`; absent before it ran. */
+  text: string | undefined
+}
+
+class DrawnSchedules extends FastCheck.Arbitrary<Drawn> {
+  generate(random: FastCheck.Random): FastCheck.Value<Drawn> {
+    return new FastCheck.Value({ seed: random.nextInt(0, 0x7fffffff), text: undefined }, undefined)
   }
 
-  stop(): void {
-    this.stopped = true
+  canShrinkWithoutContext(value: unknown): value is Drawn {
+    return hasProperty(value, "seed")
   }
 
-  async explore(): Promise<Effect.Effect<Report, ExploreFailure>> {
-    const replay = this.options.replay ?? process.env["EXPLORE_REPLAY"]
-    if (replay !== undefined && replay !== "") return this.replay(replay)
-    const base = await this.run([], false)
-    const uncertain = await this.differs(base)
-    if (uncertain !== undefined) return uncertain
-    const searched = await this.search(this.bound, this.engine.granularity)
-    if (searched.failing !== undefined) return this.failure(searched.failing, searched.schedules)
-    const report: Report = {
-      schedules: searched.schedules,
-      steps: base.steps,
-      bound: this.describeBound(),
-      complete: searched.complete,
-      outcomes: this.outcomes
-    }
-    return this.withExpected(report)
-  }
-
-  private async replay(text: string): Promise<Effect.Effect<Report, ExploreFailure>> {
-    const schedule = parse(text)
-    if ("problem" in schedule) return fail(schedule.problem, "", schedule.problem)
-    const run = await this.run(schedule, false)
-    if (this.problem(run) !== undefined) return this.failure(run, 1)
-    return Effect.succeed({
-      schedules: 1,
-      steps: run.steps,
-      bound: `the schedule ${text}`,
-      complete: false,
-      outcomes: this.outcomes
-    })
-  }
-
-  private run(schedule: Schedule, points: boolean, more: Partial<EngineOptions> = {}): Promise<Observed<A, E>> {
-    return runOnce(this.scenario, schedule, { ...this.engine, points, trace: false, ...more })
-  }
-
-  private search(bound: Bound, granularity: Granularity, maxSchedules?: number): Promise<Searched<A, E>> {
-    return exhaustive<A, E>({
-      bound,
-      maxSchedules: maxSchedules ?? this.options.maxSchedules ?? 200_000,
-      run: (schedule, points) => this.run(schedule, points, { granularity }),
-      fails: (run) => this.look(run as Observed<A, E>)
-    })
-  }
-
-  private look(run: Observed<A, E>): boolean {
-    if (run.outcome !== undefined) this.outcomes.set(run.outcome, (this.outcomes.get(run.outcome) ?? 0) + 1)
-    return this.stopped || this.problem(run) !== undefined
-  }
-
-  private problem(run: Observed<A, E>): string | undefined {
-    const problem = problemOf(run, this.engine.maxSteps)
-    if (problem !== undefined || run.exit === undefined) return problem
-    const seen = { exit: run.exit, events: run.events, outcome: run.outcome, schedule: show(run.schedule) }
-    for (const invariant of this.options.invariants ?? []) {
-      const broken = invariant(seen)
-      if (broken !== undefined) return broken
-    }
-    return undefined
-  }
-
-  /** Runs a schedule again: two runs that differ mean that something beside the schedule decides. */
-  private async differs(run: Observed<A, E>): Promise<Effect.Effect<never, ExploreFailure> | undefined> {
-    const again = await this.run(run.schedule, false)
-    if (again.hash === run.hash && again.steps === run.steps) return undefined
-    const problem = `two runs of one schedule differ (${run.steps} and ${again.steps} steps): the scenario depends on something that is not made anew in each run, such as module state, Math.random, Date.now, a native timer or I/O`
-    return fail(problem, show(run.schedule), `Cannot explore: ${problem}`)
-  }
-
-  private async failure(run: RunResult<A, E>, schedules: number): Promise<Effect.Effect<never, ExploreFailure>> {
-    if (this.stopped) return Effect.interrupt
-    const uncertain = await this.differs(run as Observed<A, E>)
-    if (uncertain !== undefined) return uncertain
-    const problem = this.problem(run as Observed<A, E>) ?? "unknown"
-    const message = await explain({
-      problem,
-      schedules,
-      bound: this.describeBound(),
-      failing: await this.run(run.schedule, false, { trace: true }),
-      fails: async (schedule) => this.problem(await this.run(schedule, false)) === problem,
-      failsAt: async (granularity) =>
-        (await this.search({ faults: 1, preemptions: 1 }, granularity, 2_000)).failing !== undefined
-    })
-    return fail(problem, show(run.schedule), message)
-  }
-
-  private withExpected(report: Report): Effect.Effect<Report, ExploreFailure> {
-    const unseen = (this.options.expect ?? []).filter((outcome) => !report.outcomes.has(outcome))
-    if (unseen.length === 0) return Effect.succeed(report)
-    const seen = [...report.outcomes.keys()].join(", ") || "none"
-    const problem = `outcomes that were expected were never seen: ${unseen.join(", ")} (seen: ${seen})`
-    return fail(problem, "", `${problem}\n  ${report.schedules} schedules, ${report.bound}`)
-  }
-
-  private describeBound(): string {
-    const { faults, preemptions } = this.bound
-    const plural = (n: number, what: string) => `${n} ${what}${n === 1 ? "" : "s"}`
-    return `at most ${plural(faults, "fault")} and ${plural(preemptions, "preemption")}, cut at every ${this.engine.granularity}`
+  /** Without one departure after the other, of those that the run took. */
+  shrink(value: Drawn): FastCheck.Stream<FastCheck.Value<Drawn>> {
+    const taken = value.text === undefined ? [] : parse(value.text)
+    if ("problem" in taken) return FastCheck.Stream.nil()
+    return FastCheck.Stream.of(
+      ...taken.map((_, i) => {
+        const text = show([...taken.slice(0, i), ...taken.slice(i + 1)])
+        return new FastCheck.Value<Drawn>({ seed: value.seed, text }, undefined)
+      })
+    )
   }
 }
 
-const fail = (problem: string, schedule: string, message: string): Effect.Effect<never, ExploreFailure> =>
-  new ExploreFailure({ problem, schedule, message })
+/**
+ * An arbitrary of schedules for property tests: the inputs of a program and its interleaving are drawn together, and both
+ * shrink. It prints as a string that `replay` takes.
+ *
+ * @example
+ * ```ts
+ * import * as assert from "node:assert"
+ * import { Effect, FastCheck } from "effect"
+ * import { Explore } from "quiesce/testing"
+ *
+ * const property = FastCheck.asyncProperty(FastCheck.nat(), Explore.schedule(), async (n, schedule) => {
+ *   const run = await Effect.runPromise(Explore.run(Effect.succeed(String(n)), schedule))
+ *   assert.strictEqual(run.outcome, String(n))
+ * })
+ * await FastCheck.assert(property, { numRuns: 10 })
+ * ```
+ *
+ * @since 0.1.0
+ * @category testing
+ */
+export const schedule = (): FastCheck.Arbitrary<Drawn> => new DrawnSchedules()
+
+/**
+ * Runs a scenario once, under a schedule drawn by `schedule`, and gives what invariants look at.
+ *
+ * Fails as `check` does on a deadlock, a livelock, a failure of the scenario or a fiber that is left running.
+ *
+ * @since 0.1.0
+ * @category testing
+ */
+export const run = <A, E>(
+  scenario: Scenario<A, E>,
+  drawn: Drawn,
+  options: Omit<Options<A, E>, "sample" | "replay" | "expect"> = {}
+): Effect.Effect<Invariant.Run<A, E>, ExploreFailure> =>
+  Effect.suspend(() => {
+    const exploration = new Exploration(scenario, options)
+    return Effect.flatMap(
+      settled(exploration.runDrawn(drawn), () => exploration.stop()),
+      (result) => ("problem" in result ? new ExploreFailure(result) : Effect.succeed(result))
+    )
+  })

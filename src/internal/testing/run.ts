@@ -24,7 +24,9 @@ export interface Entry {
   readonly step: number
   readonly label: string
   readonly text: string
-  readonly kind: "step" | "note" | "event" | "fault" | "external" | "timer" | "switch" | "exit"
+  readonly kind: "step" | "note" | "event" | "fault" | "external" | "timer" | "switch" | "wait" | "exit"
+  /** Whether the fiber was out of reach of interrupts. */
+  readonly masked: boolean
 }
 
 /**
@@ -44,6 +46,13 @@ export interface External {
   readonly happen: (outcome: string) => void
 }
 
+/**
+ * Decides at a place: one of the alternatives, or nothing for what is usual (the running fiber, where that is absent).
+ *
+ * @internal
+ */
+export type Pick = (place: Place, alternatives: ReadonlyArray<string>, usual: string | undefined) => string | undefined
+
 /** @internal */
 export interface EngineOptions {
   readonly granularity: Granularity
@@ -56,8 +65,8 @@ export interface EngineOptions {
   readonly trace: boolean
   /** Whether to note where the run could have gone on differently, behind the last departure of its schedule. */
   readonly points: boolean
-  /** Which choices count as places to depart at; the default order is always one of them. */
-  readonly pick?: ((place: Place, choices: ReadonlyArray<string>) => string | undefined) | undefined
+  /** Decides where a schedule says nothing. */
+  readonly pick?: Pick | undefined
 }
 
 /**

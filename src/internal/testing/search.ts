@@ -98,3 +98,22 @@ export const exhaustive = async <A, E>(options: SearchOptions<A, E>): Promise<Se
   }
   return { schedules, complete: true, failing: undefined }
 }
+
+/**
+ * Runs schedules drawn at random, and shortens the first that fails.
+ *
+ * @internal
+ */
+export const sample = async <A, E>(options: {
+  readonly runs: number
+  readonly draw: (n: number) => Promise<RunResult<A, E>>
+  readonly fails: (run: RunResult<A, E>) => boolean
+}): Promise<Searched<A, E>> => {
+  const breathe = makeBreather()
+  for (let n = 0; n < options.runs; n++) {
+    await breathe()
+    const run = await options.draw(n)
+    if (options.fails(run)) return { schedules: n + 1, complete: false, failing: run }
+  }
+  return { schedules: options.runs, complete: false, failing: undefined }
+}

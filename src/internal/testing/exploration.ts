@@ -1,0 +1,280 @@
+/**
+ * Explores a scenario: looks for a schedule under which something does not hold, and says what it found.
+ */
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import type * as Scope from "effect/Scope"
+import type * as Invariant from "../../testing/Invariant.js"
+import { Sim } from "../../testing/Sim.js"
+import type { Granularity } from "./driver.js"
+import { Engine } from "./engine.js"
+import { explain } from "./explain.js"
+import type { EngineOptions, RunResult } from "./run.js"
+import { type Sampling, sampledPick } from "./sampling.js"
+import { parse, type Schedule, show } from "./schedule.js"
+import { type Bound, exhaustive, type Searched, sample } from "./search.js"
+import { withoutNeedless } from "./shrink.js"
+import { problemOf } from "./verdict.js"
+
+/**
+ * The options of `Explore.check`, where they are described.
+ *
+ * @internal
+ */
+export interface ExplorationOptions<A, E> {
+  readonly invariants?: ReadonlyArray<Invariant.Invariant<A, E>> | undefined
+  readonly faults?: number | undefined
+  readonly preemptions?: number | undefined
+  readonly granularity?: Granularity | undefined
+  readonly timers?: "quiescent" | "any" | undefined
+  readonly atomicAsync?: boolean | undefined
+  readonly maxSteps?: number | undefined
+  readonly sample?:
+    | {
+        readonly runs: number
+        readonly seed?: number | undefined
+        readonly strategy?: Sampling["strategy"] | undefined
+      }
+    | undefined
+  readonly maxSchedules?: number | undefined
+  readonly expect?: ReadonlyArray<string> | undefined
+  readonly replay?: string | undefined
+}
+
+/**
+ * What an exploration came to, as `Explore.Report` describes it.
+ *
+ * @internal
+ */
+export interface Report {
+  readonly schedules: number
+  readonly steps: number
+  readonly bound: string
+  readonly complete: boolean
+  readonly outcomes: ReadonlyMap<string, number>
+}
+
+/**
+ * A problem, the schedule that shows it, and the message for people.
+ *
+ * @internal
+ */
+export interface Finding {
+  readonly problem: string
+  readonly schedule: string
+  readonly message: string
+}
+
+const fail = (problem: string, schedule: string, message: string): Finding => ({ problem, schedule, message })
+
+type Scenario<A, E> = Effect.Effect<A, E, Sim | Scope.Scope>
+
+interface Observed<A, E> extends RunResult<A, E> {
+  readonly outcome: string | undefined
+}
+
+const runOnce = async <A, E>(
+  scenario: Scenario<A, E>,
+  schedule: Schedule,
+  options: EngineOptions
+): Promise<Observed<A, E>> => {
+  const engine = new Engine(schedule, options)
+  let outcome: string | undefined
+  const sim = Sim.of({
+    addFault: (name, happen) => engine.addFault(name, happen),
+    addExternal: (name, outcomes, happen) => engine.addExternal(name, outcomes, happen),
+    note: (text) => engine.note(text),
+    event: (tag) => engine.event(tag),
+    outcome: (word) => {
+      outcome = word
+    },
+    name: (label) => engine.nameNext(label)
+  })
+  const result = await engine.run(Effect.scoped(Effect.provideService(scenario, Sim, sim)))
+  const value = result.exit !== undefined && Exit.isSuccess(result.exit) ? result.exit.value : undefined
+  return { ...result, outcome: outcome ?? (typeof value === "string" ? value : undefined) }
+}
+
+/**
+ * One exploration of one scenario.
+ *
+ * @internal
+ */
+export class Exploration<A, E> {
+  private readonly scenario: Scenario<A, E>
+  private readonly options: ExplorationOptions<A, E>
+  private readonly bound: Bound
+  private readonly engine: Omit<EngineOptions, "points" | "trace">
+  private readonly outcomes = new Map<string, number>()
+  private stopped = false
+
+  constructor(scenario: Scenario<A, E>, options: ExplorationOptions<A, E>) {
+    this.scenario = scenario
+    this.options = options
+    this.bound = { faults: options.faults ?? 1, preemptions: options.preemptions ?? 1 }
+    this.engine = {
+      granularity: options.granularity ?? "op",
+      atomicAsync: options.atomicAsync ?? true,
+      timers: options.timers ?? "quiescent",
+      maxSteps: options.maxSteps ?? 20_000,
+      handles: process.getActiveResourcesInfo()
+    }
+  }
+
+  stop(): void {
+    this.stopped = true
+  }
+
+  async explore(): Promise<Report | Finding> {
+    const replay = this.options.replay ?? process.env["EXPLORE_REPLAY"]
+    if (replay !== undefined && replay !== "") return this.replay(replay)
+    const base = await this.run([], false)
+    const uncertain = await this.differs(base)
+    if (uncertain !== undefined) return uncertain
+    const searched = await (this.options.sample === undefined
+      ? this.search(this.bound, this.engine.granularity)
+      : this.sample(this.options.sample, base.steps))
+    if (searched.failing !== undefined) return this.failure(searched.failing, searched.schedules)
+    const report: Report = {
+      schedules: searched.schedules,
+      steps: base.steps,
+      bound: this.describeBound(),
+      complete: searched.complete,
+      outcomes: this.outcomes
+    }
+    return this.withExpected(report)
+  }
+
+  private async replay(text: string): Promise<Report | Finding> {
+    const schedule = parse(text)
+    if ("problem" in schedule) return fail(schedule.problem, "", schedule.problem)
+    const run = await this.run(schedule, false)
+    if (this.problem(run) !== undefined) return this.failure(run, 1)
+    return {
+      schedules: 1,
+      steps: run.steps,
+      bound: `the schedule ${text}`,
+      complete: false,
+      outcomes: this.outcomes
+    }
+  }
+
+  async runDrawn(drawn: { readonly seed: number; text: string | undefined }): Promise<Invariant.Run<A, E> | Finding> {
+    const known = drawn.text === undefined ? undefined : parse(drawn.text)
+    if (known !== undefined && "problem" in known) return fail(known.problem, "", known.problem)
+    // Where the steps of the default order are not known yet, a fault is drawn from the first few hundred.
+    const sampling: Sampling = { runs: 1, seed: drawn.seed, strategy: "uniform" }
+    const run = await (known === undefined
+      ? this.run([], false, { pick: sampledPick(sampling, 0, 200, this.bound.faults) })
+      : this.run(known, false))
+    drawn.text = show(run.applied)
+    // A schedule that was shortened need not fit to its end: what it came to is what counts.
+    const problem = this.problem({ ...run, schedule: run.applied, taken: run.applied.length })
+    if (problem !== undefined || run.exit === undefined) {
+      return fail(problem ?? "unknown", drawn.text, `✗ ${problem}\n  replay   EXPLORE_REPLAY='${drawn.text}'`)
+    }
+    return { exit: run.exit, events: run.events, outcome: run.outcome, schedule: drawn.text }
+  }
+
+  private run(schedule: Schedule, points: boolean, more: Partial<EngineOptions> = {}): Promise<Observed<A, E>> {
+    return runOnce(this.scenario, schedule, { ...this.engine, points, trace: false, ...more })
+  }
+
+  private search(bound: Bound, granularity: Granularity, maxSchedules?: number): Promise<Searched<A, E>> {
+    return exhaustive<A, E>({
+      bound,
+      maxSchedules: maxSchedules ?? this.options.maxSchedules ?? 200_000,
+      run: (schedule, points) => this.run(schedule, points, { granularity }),
+      fails: (run) => this.look(run as Observed<A, E>)
+    })
+  }
+
+  private async sample(
+    options: NonNullable<ExplorationOptions<A, E>["sample"]>,
+    steps: number
+  ): Promise<Searched<A, E>> {
+    const sampling = { runs: options.runs, seed: options.seed ?? 0, strategy: options.strategy ?? "uniform" }
+    const searched = await sample<A, E>({
+      runs: sampling.runs,
+      draw: (n) => this.run([], false, { pick: sampledPick(sampling, n, steps, this.bound.faults) }),
+      fails: (run) => this.look(run as Observed<A, E>)
+    })
+    if (searched.failing === undefined || this.stopped) return searched
+    return { ...searched, failing: await this.shorten(searched.failing) }
+  }
+
+  /** The shortest failing schedule within reach: by a search below its length, else by leaving departures out. */
+  private async shorten(run: RunResult<A, E>): Promise<RunResult<A, E>> {
+    const problem = this.problem(run as Observed<A, E>)
+    const fails = async (schedule: Schedule) => this.problem(await this.run(schedule, false)) === problem
+    for (let length = 1; length < Math.min(run.applied.length, 3); length++) {
+      const { failing } = await this.search(
+        { faults: Math.min(length, this.bound.faults), preemptions: length },
+        this.engine.granularity,
+        5_000
+      )
+      if (failing !== undefined) return failing
+    }
+    return this.run(await withoutNeedless(run.applied, fails), false)
+  }
+
+  private look(run: Observed<A, E>): boolean {
+    if (run.outcome !== undefined) this.outcomes.set(run.outcome, (this.outcomes.get(run.outcome) ?? 0) + 1)
+    return this.stopped || this.problem(run) !== undefined
+  }
+
+  private problem(run: Observed<A, E>): string | undefined {
+    const problem = problemOf(run, this.engine.maxSteps)
+    if (problem !== undefined || run.exit === undefined) return problem
+    const seen = { exit: run.exit, events: run.events, outcome: run.outcome, schedule: show(run.schedule) }
+    for (const invariant of this.options.invariants ?? []) {
+      const broken = invariant(seen)
+      if (broken !== undefined) return broken
+    }
+    return undefined
+  }
+
+  /** Runs a schedule again: two runs that differ mean that something beside the schedule decides. */
+  private async differs(run: Observed<A, E>): Promise<Finding | undefined> {
+    const again = await this.run(run.schedule, false)
+    if (again.hash === run.hash && again.steps === run.steps) return undefined
+    const problem = `two runs of one schedule differ (${run.steps} and ${again.steps} steps): the scenario depends on something that is not made anew in each run, such as module state, Math.random, Date.now, a native timer or I/O`
+    return fail(problem, show(run.schedule), `Cannot explore: ${problem}`)
+  }
+
+  private async failure(run: RunResult<A, E>, schedules: number): Promise<Finding> {
+    if (this.stopped) return fail("the exploration was interrupted", "", "the exploration was interrupted")
+    const uncertain = await this.differs(run as Observed<A, E>)
+    if (uncertain !== undefined) return uncertain
+    const problem = this.problem(run as Observed<A, E>) ?? "unknown"
+    const message = await explain({
+      problem,
+      schedules,
+      bound: this.describeBound(),
+      failing: await this.run(run.schedule, false, { trace: true }),
+      fails: async (schedule) => this.problem(await this.run(schedule, false)) === problem,
+      failsAt: async (granularity) =>
+        (await this.search({ faults: 1, preemptions: 1 }, granularity, 2_000)).failing !== undefined
+    })
+    return fail(problem, show(run.schedule), message)
+  }
+
+  private withExpected(report: Report): Report | Finding {
+    const unseen = (this.options.expect ?? []).filter((outcome) => !report.outcomes.has(outcome))
+    if (unseen.length === 0) return report
+    const seen = [...report.outcomes.keys()].join(", ") || "none"
+    const problem = `outcomes that were expected were never seen: ${unseen.join(", ")} (seen: ${seen})`
+    return fail(problem, "", `${problem}\n  ${report.schedules} schedules, ${report.bound}`)
+  }
+
+  private describeBound(): string {
+    const { faults, preemptions } = this.bound
+    const { sample } = this.options
+    if (sample !== undefined) {
+      const how = typeof sample.strategy === "object" ? `pct(${sample.strategy.pct})` : "uniform"
+      return `${sample.runs} schedules drawn at random (${how}, seed ${sample.seed ?? 0}), cut at every ${this.engine.granularity}`
+    }
+    const plural = (n: number, what: string) => `${n} ${what}${n === 1 ? "" : "s"}`
+    return `at most ${plural(faults, "fault")} and ${plural(preemptions, "preemption")}, cut at every ${this.engine.granularity}`
+  }
+}
