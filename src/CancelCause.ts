@@ -285,7 +285,9 @@ export const toReason = (cause: CancelCause): unknown => {
  * @since 0.1.0
  * @category converting
  */
-export const encode = (cause: CancelCause): Encoded =>
-  cause._tag === "HostSignal"
-    ? Object.freeze({ _tag: "HostSignal", reason: describeThrown(cause.reason).message })
-    : cause
+export const encode = (cause: CancelCause): Encoded => {
+  if (cause._tag === "HostSignal") {
+    return Object.freeze({ _tag: "HostSignal", reason: describeThrown(cause.reason).message })
+  }
+  return Object.isFrozen(cause) ? cause : Object.freeze({ ...cause }) // written down by hand
+}
