@@ -214,7 +214,12 @@ describe("ToolRuntime (after policies)", () => {
       const throwing = () => {
         throw broke
       }
-      for (const after of [() => Effect.fail(broke), () => Effect.die(broke), () => Effect.sync(throwing), throwing]) {
+      for (const after of [
+        () => Effect.fail(broke),
+        () => Effect.die(broke),
+        () => Effect.suspend((): Effect.Effect<never> => throwing()),
+        throwing
+      ]) {
         const t = yield* setup({ body: deferring, after })
         assert.deepStrictEqual(
           yield* t.execute(),
@@ -294,9 +299,9 @@ describe("ToolRuntime (after policies)", () => {
   it.scoped("a review that fails ends the reviewing, and keeps the contexts that came before it", () =>
     Effect.gen(function* () {
       const failures: ReadonlyArray<() => Effect.Effect<Policy.Review, unknown>> = [
-        () => Effect.fail(new Error("broke")),
+        () => Effect.fail("broke"),
         () => Effect.interrupt,
-        () => Effect.succeed(undefined as never),
+        () => Effect.succeed(null as never),
         () => Effect.succeed({ _tag: "Perhaps", contexts: [] } as never),
         () => Effect.succeed({ _tag: "Block", content: [{ type: "none" }], contexts: [] } as never),
         () => Effect.succeed(Policy.accept({ content: [{ type: "none" }] as never })),

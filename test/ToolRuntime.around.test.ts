@@ -75,7 +75,12 @@ describe("ToolRuntime (around policies)", () => {
       const throwing = () => {
         throw boom
       }
-      for (const body of [() => Effect.fail(boom), () => Effect.die(boom), () => Effect.sync(throwing), throwing]) {
+      for (const body of [
+        () => Effect.fail(boom),
+        () => Effect.die(boom),
+        () => Effect.suspend((): Effect.Effect<never> => throwing()),
+        throwing
+      ]) {
         const seen: Array<Exit.Exit<ToolResult.ToolResult>> = []
         const t = yield* setup({
           body,
@@ -255,7 +260,12 @@ describe("ToolRuntime (around policies)", () => {
       const throwing = () => {
         throw broke
       }
-      for (const around of [() => Effect.fail(broke), () => Effect.die(broke), () => Effect.sync(throwing), throwing]) {
+      for (const around of [
+        () => Effect.fail(broke),
+        () => Effect.die(broke),
+        () => Effect.suspend((): Effect.Effect<never> => throwing()),
+        throwing
+      ]) {
         const t = yield* setup({ around })
         assert.deepStrictEqual(yield* t.execute(), policyFailed("wrapper broke"))
         assert.deepStrictEqual(t.log, ["before", "guard", "around", "observe"])

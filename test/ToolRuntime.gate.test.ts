@@ -69,7 +69,7 @@ describe("ToolRuntime (before policies)", () => {
       Effect.gen(function* () {
         const gate = yield* Deferred.make<void>()
         const t = yield* setup({
-          before: () => Effect.zipRight(Deferred.await(gate), Effect.fail(new Error("gate interrupted")))
+          before: () => Effect.zipRight(Deferred.await(gate), Effect.fail("gate interrupted"))
         })
         const call = yield* road.begin(t)
         yield* t.reached("before")
@@ -85,7 +85,7 @@ describe("ToolRuntime (before policies)", () => {
         const signalOf = Effect.map(Cancellation.signal, (signal) => () => signal.throwIfAborted())
         const sightings: ReadonlyArray<Effect.Effect<void, unknown, Cancellation.Cancellation>> = [
           Effect.flatMap(signalOf, (check) => Effect.try(check)),
-          Effect.flatMap(signalOf, (check) => Effect.try({ try: check, catch: (reason) => reason })),
+          Effect.flatMap(Cancellation.signal, (signal) => Effect.fail(signal.reason)),
           Effect.flatMap(signalOf, (check) => Effect.sync(check)),
           Effect.fail(new DOMException("The operation was aborted", "AbortError")),
           Effect.flatMap(Cancellation.cause, (cause) => Effect.fail(Option.getOrThrow(cause)))
@@ -161,7 +161,7 @@ describe("ToolRuntime (before policies)", () => {
       for (const before of [
         () => Effect.fail(broken),
         () => Effect.die(broken),
-        () => Effect.sync(throwing),
+        () => Effect.suspend((): Effect.Effect<never> => throwing()),
         throwing
       ]) {
         const t = yield* setup({ before })

@@ -146,7 +146,7 @@ describe("ToolRuntime (intake)", () => {
     ["an array with a property of its own", { a: Object.assign([1], { extra: 1 }) }],
     ["undefined in a field", { u: undefined }],
     ["a cycle", cycle],
-    ["a class instance", { at: new Date(0) }],
+    ["a class instance", { at: new URL("https://example.org") }],
     ["a map", new Map()],
     ["a hidden property", withHiddenKey],
     [
@@ -247,6 +247,7 @@ describe("ToolRuntime (intake)", () => {
   it.scoped("10 (core): a call without an owner does not compile, and without or with a forged one it dies", () =>
     Effect.gen(function* () {
       const t = yield* setup()
+      // @effect-diagnostics-next-line missingEffectContext:off
       // @ts-expect-error: Cancellation is missing
       const ownerless: Effect.Effect<ToolResult.ToolResult> = t.runtime.execute(callOf())
       const without = yield* Effect.exit(ownerless)
