@@ -23,7 +23,8 @@ export interface Service {
   readonly note: (text: string) => void
   readonly event: (tag: string) => void
   readonly outcome: (outcome: string) => void
-  readonly name: (fiber: Fiber.RuntimeFiber<unknown, unknown>, label: string) => void
+  /** Names the fiber that is forked next. */
+  readonly name: (label: string) => void
 }
 
 /**
@@ -142,8 +143,7 @@ export const outcome = (outcome: string): Effect.Effect<void, never, Sim> => wit
 export const fork =
   (name: string) =>
   <A, E, R>(self: Effect.Effect<A, E, R>): Effect.Effect<Fiber.RuntimeFiber<A, E>, never, R | Sim> =>
-    Effect.flatMap(Sim, (sim) =>
-      Effect.tap(Effect.fork(self), (fiber) =>
-        Effect.sync(() => sim.name(fiber as Fiber.RuntimeFiber<unknown, unknown>, name))
-      )
-    )
+    Effect.flatMap(Sim, (sim) => {
+      sim.name(name)
+      return Effect.fork(self)
+    })

@@ -20,8 +20,12 @@ export interface ControlledFiber {
   /** Steps it has taken: operations at the chosen granularity. */
   readonly steps: number
   readonly isDone: boolean
-  /** What it waits for, in words, where that is known. */
-  readonly waitsFor: string | undefined
+  /** Whether it waits for something else than its turn. */
+  readonly isWaiting: boolean
+  /** Whether an interrupt has to wait. */
+  readonly isMasked: boolean
+  /** The name of the span it is in, if it is in one. */
+  readonly span: string | undefined
 }
 
 /**
@@ -41,8 +45,11 @@ export interface Task {
  * @internal
  */
 export interface StepListener {
-  /** `true` makes the fiber give way here: it is put back among the ready tasks, and its step comes when it runs again. */
-  readonly beforeStep: (fiber: ControlledFiber, op: string) => boolean
+  /**
+   * `true` makes the fiber give way here: it is put back among the ready tasks, and its step comes when it runs again.
+   * Only where something may be decided (`isPlace`).
+   */
+  readonly beforeStep: (fiber: ControlledFiber, op: string, isPlace: boolean) => boolean
   readonly scheduled: (task: Task) => void
   readonly ended: (fiber: ControlledFiber, failure: string | undefined) => void
   /** What runs right now, to name what it starts. */

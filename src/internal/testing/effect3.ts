@@ -8,13 +8,19 @@
  *   before the very operation that was announced.
  * - A fiber that gives way does so by a yield in front of the operation, which then comes a second time and must not be
  *   counted again. A numeric priority would wrap that yield in some ten operations more, hence `undefined`.
+ * - Only fibers on the scheduler of the run give way. `runSync` has one of its own: what it runs is one step.
+ * - A fiber that is started with `Effect.runFork` has none of the refs of the program. It is taken over before its second
+ *   operation at the latest, from the default scheduler, which is lent for the time of a run. Fibers that are older than
+ *   the run, such as that of the test itself, go on as ever.
  * - `Effect.async` loses its canceler when it is interrupted between its registration and the canceler's frame. That is a
  *   flaw of the runtime, not of the program: by default no decision is taken there (`atomicAsync`).
+ *
+ * Long because all that has to change with the runtime is here.
  */
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
-import type * as Fiber from "effect/Fiber"
+import * as Fiber from "effect/Fiber"
 import * as FiberId from "effect/FiberId"
 import * as FiberRef from "effect/FiberRef"
 import * as FiberRefs from "effect/FiberRefs"
@@ -23,18 +29,40 @@ import * as Runtime from "effect/Runtime"
 import * as RuntimeFlags from "effect/RuntimeFlags"
 import * as Scheduler from "effect/Scheduler"
 import * as Supervisor from "effect/Supervisor"
-import type { ControlledFiber, Granularity, StepListener, Task } from "./driver.js"
+import type { ControlledFiber, Granularity, StepListener } from "./driver.js"
 
 type AnyFiber = Fiber.RuntimeFiber<unknown, unknown>
+
+/** What a fiber of effect 3.22 has beside its public interface. */
+interface Insides {
+  readonly run: () => void
+  currentScheduler: Scheduler.Scheduler
+  currentRuntimeFlags: RuntimeFlags.RuntimeFlags
+  readonly _asyncBlockingOn: FiberId.FiberId | null
+  readonly setFiberRefs: (refs: FiberRefs.FiberRefs) => void
+  readonly getFiberRefs: () => FiberRefs.FiberRefs
+}
 
 interface Op {
   readonly _op: string
   readonly effect_instruction_i0?: unknown
 }
 
-// Pushing a frame runs no code of the program.
-const pushes = new Set(["OnSuccess", "OnFailure", "OnSuccessAndFailure", "OnStep"])
+// Pushing a frame runs no code of the program, nor does what only turns into another operation.
+const silent = new Set([
+  "OnSuccess",
+  "OnFailure",
+  "OnSuccessAndFailure",
+  "OnStep",
+  "Tag",
+  "Left",
+  "Right",
+  "Some",
+  "None"
+])
 const effects = new Set(["Sync", "Async", "Commit", "WithRuntime", "UpdateRuntimeFlags", "Yield"])
+// Between the registration of a callback and the wait for it.
+const registering = new Set(["Commit", "UpdateRuntimeFlags", "Async"])
 
 /** @internal */
 export class Controlled implements ControlledFiber {
@@ -44,7 +72,12 @@ export class Controlled implements ControlledFiber {
   children = 0
   /** Where it is in the middle of giving way: not at all, before its yield, or before it repeats its operation. */
   giving: "no" | "yielding" | "resuming" | "repeating" = "no"
+  /** The operation in front of which it gives way. */
+  op: Op | undefined
   inRegistration = false
+  isNever = false
+  /** How it came to wait, if it does: through a registration of `Effect.async`, or another way. */
+  registered = false
   lastOp = ""
   readonly fiber: AnyFiber
 
@@ -53,8 +86,17 @@ export class Controlled implements ControlledFiber {
     this.fiber = fiber
   }
 
-  get waitsFor(): string | undefined {
-    return this.isDone ? undefined : `${this.lastOp === "Async" ? "a callback, promise or other fiber" : this.lastOp}`
+  get isWaiting(): boolean {
+    return !this.isDone && this.lastOp === "Async"
+  }
+
+  get isMasked(): boolean {
+    return !RuntimeFlags.interruptible((this.fiber as unknown as Insides).currentRuntimeFlags)
+  }
+
+  get span(): string | undefined {
+    const span = this.fiber.currentSpan
+    return span?._tag === "Span" ? span.name : undefined
   }
 }
 
@@ -72,6 +114,12 @@ export class Effect3Driver {
   private readonly options: Effect3Options
   private restoreDefault: (() => void) | undefined
   private roots = 0
+  private last: Controlled | undefined
+  private readonly names = new Map<Controlled, string>()
+  private readonly outsiders = new WeakSet<AnyFiber>()
+  /** Fibers with a lower number are older than the run. */
+  private firstId = 0
+  private refs: (refs: FiberRefs.FiberRefs) => FiberRefs.FiberRefs = (refs) => refs
 
   constructor(listener: StepListener, options: Effect3Options) {
     this.listener = listener
@@ -83,20 +131,23 @@ export class Effect3Driver {
     program: Effect.Effect<A, E>,
     refs: (refs: FiberRefs.FiberRefs) => FiberRefs.FiberRefs
   ): Fiber.RuntimeFiber<A, E> {
-    this.captureDefaultScheduler()
     const { context, fiberRefs, runtimeFlags } = Runtime.defaultRuntime
     const none = FiberId.unsafeMake()
-    const supervised = FiberRefs.updateManyAs(refs(fiberRefs), {
-      forkAs: none,
-      entries: [
-        [FiberRef.currentSupervisor, [[none, this.supervisor]]],
-        [FiberRef.unhandledErrorLogLevel, [[none, Option.none()]]]
-      ]
-    })
+    this.firstId = none.id
+    this.refs = (own) =>
+      FiberRefs.updateManyAs(refs(own), {
+        forkAs: none,
+        entries: [
+          [FiberRef.currentSupervisor, [[none, this.supervisor]]],
+          [FiberRef.unhandledErrorLogLevel, [[none, Option.none()]]],
+          [FiberRef.currentScheduler, [[none, this.scheduler]]]
+        ]
+      })
+    this.captureDefaultScheduler()
     return Runtime.runFork(
       Runtime.make({
         context,
-        fiberRefs: supervised,
+        fiberRefs: this.refs(fiberRefs),
         runtimeFlags: RuntimeFlags.enable(runtimeFlags, RuntimeFlags.OpSupervision)
       }),
       program,
@@ -110,11 +161,38 @@ export class Effect3Driver {
     this.restoreDefault = undefined
   }
 
-  labelOf(fiber: AnyFiber): Controlled {
-    return this.adopt(fiber, undefined)
+  /** The next fiber that `parent` forks is called `name`. */
+  nameNext(parent: ControlledFiber, name: string): void {
+    this.names.set(parent as Controlled, name)
+  }
+
+  find(label: string): Controlled | undefined {
+    for (const fiber of this.live) if (fiber.label === label) return fiber
+    return undefined
+  }
+
+  /** Fibers that wait in `Effect.never`, which holds a native timer. */
+  get nevers(): ReadonlyArray<Controlled> {
+    return [...this.live].filter((fiber) => fiber.isNever)
+  }
+
+  /** What a fiber waits for, in words. */
+  waitsFor(waiting: ControlledFiber): string {
+    const fiber = waiting as Controlled
+    if (!fiber.isWaiting) return "its turn"
+    if (fiber.isNever) return "nothing (Effect.never)"
+    const on = (fiber.fiber as unknown as Insides)._asyncBlockingOn ?? FiberId.none
+    const labels = [...FiberId.ids(on)].flatMap((id) => this.fibers.get(id)?.label ?? [])
+    if (fiber.registered) {
+      return labels.length === 0 ? "a callback or promise" : `the end of ${labels.join(", ")}`
+    }
+    return labels.length === 0
+      ? "a semaphore, latch or callback"
+      : `a Deferred, Queue or the like, made by ${labels.join(", ")}`
   }
 
   private adopt(fiber: AnyFiber, parent: AnyFiber | undefined): Controlled {
+    if (this.last?.fiber === fiber) return this.last
     const id = fiber.id().id
     let controlled = this.fibers.get(id)
     if (controlled === undefined) {
@@ -129,37 +207,38 @@ export class Effect3Driver {
         this.listener.ended(known, failureOf(exit))
       })
     }
+    this.last = controlled
     return controlled
   }
 
   private nameFor(parent: AnyFiber | undefined): string {
     if (this.roots++ === 0) return "main"
-    const maker = parent === undefined ? undefined : this.fibers.get(parent.id().id)
-    if (maker !== undefined) return `${maker.label}.${maker.children++}`
     // Started from synchronous code, such as `Runtime.runFork` in a callback: named after whatever runs.
     const key = this.listener.currentKey()
-    for (const fiber of this.live) if (fiber.label === key) return `${key}.${fiber.children++}`
-    return `${key}.r${this.roots}`
+    const maker = parent === undefined ? this.find(key) : this.fibers.get(parent.id().id)
+    if (maker === undefined) return `${key}.r${this.roots}`
+    const name = parent === undefined ? undefined : this.names.get(maker)
+    if (name === undefined) return `${maker.label}.${maker.children++}`
+    this.names.delete(maker)
+    return name
   }
 
   private readonly scheduler: Scheduler.Scheduler = {
-    shouldYield: (fiber) => {
-      const controlled = this.fibers.get(fiber.id().id)
-      if (controlled?.giving !== "yielding") return false
-      return undefined as unknown as number // see the header
-    },
+    shouldYield: (fiber) =>
+      this.adopt(fiber as AnyFiber, undefined).giving === "yielding"
+        ? (undefined as unknown as number) // see the header
+        : false,
     scheduleTask: (task, _priority, fiber) => this.schedule(task, fiber as AnyFiber | undefined)
   }
 
   private schedule(task: Scheduler.Task, fiber: AnyFiber | undefined): void {
-    const run = fiber as unknown as { readonly run?: unknown } | undefined
-    const controlled = fiber !== undefined && run?.run === task ? this.adopt(fiber, undefined) : undefined
-    const queued: Task = {
+    const insides = fiber as unknown as Insides | undefined
+    const controlled = fiber !== undefined && insides?.run === task ? this.adopt(fiber, undefined) : undefined
+    this.listener.scheduled({
       key: controlled?.label ?? `${this.listener.currentKey()}~`,
       fiber: controlled,
       run: task
-    }
-    this.listener.scheduled(queued)
+    })
   }
 
   private readonly supervisor: Supervisor.Supervisor<void> = new (class extends Supervisor.AbstractSupervisor<void> {
@@ -186,8 +265,8 @@ export class Effect3Driver {
   })(this)
 
   private onOp(raw: AnyFiber, op: Op): void {
-    const fiber = this.fibers.get(raw.id().id)
-    if (fiber === undefined || pushes.has(op._op)) return
+    if (silent.has(op._op)) return
+    const fiber = this.adopt(raw, undefined)
     switch (fiber.giving) {
       case "yielding":
         if (op._op === "Yield") fiber.giving = "resuming"
@@ -198,6 +277,8 @@ export class Effect3Driver {
         return
       case "repeating":
         fiber.giving = "no"
+        // It is another one when an interrupt has come in between.
+        if (op !== fiber.op) this.step(fiber, op)
         return
       case "no":
         this.step(fiber, op)
@@ -207,27 +288,65 @@ export class Effect3Driver {
   private step(fiber: Controlled, op: Op): void {
     fiber.lastOp = op._op
     if (fiber.inRegistration) {
-      if (op._op === "Async") fiber.inRegistration = false
-      return
+      fiber.inRegistration = op._op === "Commit" || op._op === "UpdateRuntimeFlags"
+      if (registering.has(op._op)) return
     }
-    if (this.options.atomicAsync && op._op === "Commit" && typeof op.effect_instruction_i0 === "function") {
-      fiber.inRegistration = isAsyncRegistration(op)
+    if (op._op === "Commit" && isAsyncRegistration(op)) {
+      fiber.registered = true
+      fiber.inRegistration = this.options.atomicAsync
+    } else if (op._op === "Sync") {
+      fiber.registered = false
+      fiber.isNever = op === (Effect.never as unknown)
     }
-    if (this.options.granularity === "suspension") {
-      fiber.steps++
-      return
+    if (this.listener.beforeStep(fiber, op._op, this.isPlace(fiber, op))) {
+      fiber.giving = "yielding"
+      fiber.op = op
     }
-    if (this.options.granularity === "effect" && !effects.has(op._op)) return
-    if (this.listener.beforeStep(fiber, op._op)) fiber.giving = "yielding"
     fiber.steps++
   }
 
-  // Fibers that a callback starts with `Effect.runFork` know only the default scheduler.
+  private isPlace(fiber: Controlled, op: Op): boolean {
+    const { granularity } = this.options
+    if (granularity === "suspension" || (granularity === "effect" && !effects.has(op._op))) return false
+    return (fiber.fiber as unknown as Insides).currentScheduler === this.scheduler
+  }
+
+  private isOutside(fiber: AnyFiber | undefined): boolean {
+    const running = Option.getOrUndefined(Fiber.getCurrentFiber())
+    if (fiber === undefined) return running !== undefined && this.isOld(running)
+    if (this.isOld(fiber)) return true
+    if (this.fibers.has(fiber.id().id) || running === undefined || running === fiber) return false
+    if (this.isOld(running)) this.outsiders.add(fiber)
+    return this.outsiders.has(fiber)
+  }
+
+  private isOld(fiber: AnyFiber): boolean {
+    return fiber.id().id < this.firstId || this.outsiders.has(fiber)
+  }
+
+  /** Gives a fiber of the default scheduler what the fibers of the program have inherited. */
+  private takeOver(fiber: AnyFiber): void {
+    const insides = fiber as unknown as Insides
+    insides.setFiberRefs(this.refs(insides.getFiberRefs()))
+    insides.currentRuntimeFlags = RuntimeFlags.enable(insides.currentRuntimeFlags, RuntimeFlags.OpSupervision)
+    this.adopt(fiber, undefined)
+  }
+
   private captureDefaultScheduler(): void {
     const { defaultScheduler } = Scheduler
     const own = { scheduleTask: defaultScheduler.scheduleTask, shouldYield: defaultScheduler.shouldYield }
-    defaultScheduler.scheduleTask = this.scheduler.scheduleTask as typeof defaultScheduler.scheduleTask
-    defaultScheduler.shouldYield = () => false
+    defaultScheduler.scheduleTask = (task, priority, raw) => {
+      const fiber = raw as AnyFiber | undefined
+      if (this.isOutside(fiber)) return own.scheduleTask.call(defaultScheduler, task, priority, raw)
+      if (fiber !== undefined) this.takeOver(fiber)
+      this.schedule(task, fiber)
+    }
+    defaultScheduler.shouldYield = (raw) => {
+      const fiber = raw as AnyFiber
+      if (this.isOutside(fiber)) return own.shouldYield.call(defaultScheduler, raw)
+      this.takeOver(fiber)
+      return false
+    }
     this.restoreDefault = () => Object.assign(defaultScheduler, own)
   }
 }
@@ -235,7 +354,9 @@ export class Effect3Driver {
 // `uninterruptibleMask` is a Commit with a function, too, but its function takes `restore` and its commit is another.
 const asyncCommit = (Effect.async<void>(() => {}) as unknown as { commit?: () => unknown }).commit?.toString()
 
-const isAsyncRegistration = (op: Op): boolean => (op as { commit?: () => unknown }).commit?.toString() === asyncCommit
+const isAsyncRegistration = (op: Op): boolean =>
+  typeof op.effect_instruction_i0 === "function" &&
+  (op as { commit?: () => unknown }).commit?.toString() === asyncCommit
 
 const failureOf = (exit: Exit.Exit<unknown, unknown>): string | undefined =>
   Exit.isFailure(exit) && !Cause.isInterruptedOnly(exit.cause) ? Cause.pretty(exit.cause) : undefined

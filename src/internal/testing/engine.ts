@@ -11,14 +11,15 @@
  * E2. Externals are fair: each happens sooner or later. Faults are optional: each happens only where a schedule says so.
  * E3. When the main fiber has ended nothing is decided any more; the rest runs out in the default order, so that what was
  *     left running becomes visible.
+ *
+ * Long because what is decided, where, and what is noted of it have to be read together.
  */
 import type * as Effect from "effect/Effect"
 import type * as Exit from "effect/Exit"
-import type * as Fiber from "effect/Fiber"
 import * as FiberId from "effect/FiberId"
 import type { ControlledFiber, Task } from "./driver.js"
 import { Effect3Driver } from "./effect3.js"
-import { newHandles, watchPromises } from "./outside.js"
+import { newHandles, turn, watchPromises } from "./outside.js"
 import type { EngineOptions, Entry, External, Point, RunResult, SimEvent } from "./run.js"
 import { isFault, type Place, type Schedule, samePlace } from "./schedule.js"
 import { withServices } from "./services.js"
@@ -39,6 +40,8 @@ export class Engine {
   private readonly timeline: Array<Entry> = []
   private readonly failures: Array<string> = []
   private readonly thunks = new Map<string, number>()
+  private readonly spans = new Map<string, string>()
+  private readonly waits = new Map<string, string>()
   private readonly counts = new Map<string, number>()
   private taken = 0
   private steps = 0
@@ -57,7 +60,7 @@ export class Engine {
     this.clock = new VirtualClock(() => this.current)
     this.driver = new Effect3Driver(
       {
-        beforeStep: (fiber, op) => this.beforeStep(fiber, op),
+        beforeStep: (fiber, op, isPlace) => this.beforeStep(fiber, op, isPlace),
         scheduled: (task) => this.scheduled(task),
         ended: (fiber, failure) => this.ended(fiber, failure),
         currentKey: () => this.current
@@ -69,35 +72,49 @@ export class Engine {
   // What the program sees, through `Sim`.
 
   addFault(name: string, happen: () => void): void {
-    this.faults.set(`!${this.unique(`!${name}`).slice(1)}`, happen)
+    this.faults.set(this.unique(`!${clean(name)}`), happen)
   }
 
   addExternal(name: string, outcomes: ReadonlyArray<string>, happen: (outcome: string) => void): () => void {
-    const external: External = { key: this.unique(`e:${name}`), outcomes, happen }
+    const external: External = { key: this.unique(`e:${clean(name)}`), outcomes, happen }
     this.externals.push(external)
+    this.waits.set(this.current, `external ${name}`)
     return () => this.remove(this.externals, external)
   }
 
   note(text: string): void {
+    this.mix(text)
     this.record("note", this.current, text)
   }
 
   event(tag: string): void {
+    this.mix(tag)
     this.events.push({ tag, fiber: this.current })
     this.record("event", this.current, tag)
   }
 
-  name(fiber: Fiber.RuntimeFiber<unknown, unknown>, label: string): void {
-    const controlled = this.driver.labelOf(fiber)
-    if (this.current === controlled.label) this.current = label
-    controlled.label = label
+  /** Names the fiber that the running one forks next. */
+  nameNext(name: string): void {
+    const parent = this.driver.find(this.current)
+    if (parent !== undefined) this.driver.nameNext(parent, this.unique(clean(name)))
   }
 
   /** Runs the program to its end, and what it left behind until nothing can happen any more. */
   async run<A, E>(program: Effect.Effect<A, E>): Promise<RunResult<A, E>> {
+    const release = await takeTurn()
     const unhook = watchPromises(() => {
       this.promises++
     })
+    try {
+      return await this.runAlone(program)
+    } finally {
+      unhook()
+      release()
+    }
+  }
+
+  private async runAlone<A, E>(program: Effect.Effect<A, E>): Promise<RunResult<A, E>> {
+    const handles = process.getActiveResourcesInfo()
     let exit: Exit.Exit<A, E> | undefined
     try {
       const main = this.driver.boot(program, (refs) => withServices(refs, this.clock, (message) => this.note(message)))
@@ -106,41 +123,35 @@ export class Engine {
         this.deciding = false // E3
       })
       await this.loop()
+      const stuck = exit === undefined && !this.livelock
+      return {
+        exit,
+        schedule: this.schedule,
+        taken: this.taken,
+        applied: this.applied,
+        steps: this.steps,
+        points: this.points,
+        timeline: this.timeline,
+        events: this.events,
+        hash: this.hash,
+        leaked: exit === undefined ? [] : [...this.driver.live].map((fiber) => fiber.label),
+        deadlock: stuck ? this.waiting() : undefined,
+        livelock: this.livelock,
+        outside: stuck ? await this.outside(handles) : [],
+        failures: this.failures
+      }
     } finally {
-      unhook()
-    }
-    const leaked = exit === undefined ? [] : [...this.driver.live].map((fiber) => fiber.label)
-    const deadlock = exit === undefined && !this.livelock ? this.waiting() : undefined
-    const outside = deadlock === undefined ? [] : newHandles(this.options.handles)
-    await this.dispose()
-    return {
-      exit,
-      schedule: this.schedule,
-      taken: this.taken,
-      applied: this.applied,
-      steps: this.steps,
-      points: this.points,
-      timeline: this.timeline,
-      events: this.events,
-      hash: this.hash,
-      leaked,
-      deadlock,
-      livelock: this.livelock,
-      outside,
-      failures: this.failures
+      this.dispose()
     }
   }
 
   private async loop(): Promise<void> {
     for (;;) {
-      const seen = this.promises
-      while (!this.livelock && this.promises === seen && this.next()) {}
-      if (this.livelock) return
-      if (this.promises === seen) return
-      // Promises moved: let their reactions run, all of them, before the next decision.
-      await new Promise((resolve) => setImmediate(resolve))
       this.promises = 0
-      if (!this.next()) return
+      while (!this.livelock && this.promises === 0 && this.next()) {}
+      if (this.livelock || this.promises === 0) return
+      // Promises moved: let their reactions run, all of them, before the next decision.
+      await turn()
     }
   }
 
@@ -159,7 +170,7 @@ export class Engine {
   private choices(running = false): ReadonlyArray<string> {
     const choices = this.ready.map((task) => task.key)
     for (const { key, outcomes } of this.externals) {
-      choices.push(...(outcomes.length === 1 ? [key] : outcomes.map((outcome) => `${key}=${outcome}`)))
+      choices.push(...(outcomes.length === 1 ? [key] : outcomes.map((outcome) => `${key}=${clean(outcome)}`)))
     }
     const timers = this.clock.due
     if (this.options.timers === "any" || (choices.length === 0 && !running))
@@ -174,6 +185,8 @@ export class Engine {
       this.enter(task.key)
       if (task.fiber === undefined) this.counts.set(task.key, (this.counts.get(task.key) ?? 0) + 1)
       task.run()
+      if (this.recording && task.fiber?.isWaiting === true)
+        this.record("wait", task.fiber.label, this.waitsFor(task.fiber))
       return
     }
     const timer = this.clock.due.find((due) => due.key === choice)
@@ -184,14 +197,15 @@ export class Engine {
       this.clock.fire(timer)
       return
     }
-    const [key = choice, outcome] = splitOutcome(choice)
+    const [key = choice, wanted] = choice.split("=")
     const external = this.externals.find((other) => other.key === key)
     if (external === undefined) return
     this.remove(this.externals, external)
     this.enter(key)
     this.counts.set(key, (this.counts.get(key) ?? 0) + 1)
-    this.record("external", "env", choice)
-    external.happen(outcome ?? external.outcomes[0] ?? "")
+    this.record("external", "env", choice.slice(2))
+    const outcome = external.outcomes.find((outcome) => clean(outcome) === wanted) ?? external.outcomes[0]
+    external.happen(outcome ?? "")
   }
 
   private enter(key: string): void {
@@ -200,7 +214,7 @@ export class Engine {
   }
 
   private place(waiting: boolean): Place {
-    const fiber = [...this.driver.live].find(({ label }) => label === this.current)
+    const fiber = this.driver.find(this.current)
     return { key: this.current, count: fiber?.steps ?? this.counts.get(this.current) ?? 0, waiting }
   }
 
@@ -217,22 +231,22 @@ export class Engine {
     for (;;) {
       const chosen = this.depart(place, choices, choices[0])
       if (chosen === undefined || !isFault(chosen)) return chosen
-      this.raise(chosen)
+      this.raise(chosen, place)
       const now = this.choices()
       if (now.length > choices.length) return this.depart(place, now, now[0])
     }
   }
 
-  private beforeStep(fiber: ControlledFiber, op: string): boolean {
+  private beforeStep(fiber: ControlledFiber, op: string, isPlace: boolean): boolean {
+    this.current = fiber.label // which may have been started in the middle of another one's step
     this.mix(op)
     if (++this.steps > this.options.maxSteps) {
       this.livelock = true
       this.forced = undefined
       return true
     }
-    if (this.recording) this.record("step", fiber.label, op)
-    if (!this.deciding) return false
-    if (!this.concerns(fiber.label, fiber.steps)) return false
+    if (this.recording) this.recordStep(fiber, op)
+    if (!isPlace || !this.deciding || !this.concerns(fiber.label, fiber.steps)) return false
     const place: Place = { key: fiber.label, count: fiber.steps, waiting: false }
     for (;;) {
       const others = this.choices(true).filter((choice) => choice !== fiber.label)
@@ -243,7 +257,7 @@ export class Engine {
         this.record("switch", fiber.label, `gives way to ${chosen}`)
         return true
       }
-      this.raise(chosen)
+      this.raise(chosen, place)
     }
   }
 
@@ -259,7 +273,7 @@ export class Engine {
     }
     const alternatives = [...this.faults.keys(), ...choices.filter((choice) => choice !== usual)]
     if (alternatives.length === 0) return undefined
-    const picked = this.options.pick?.(place, alternatives)
+    const picked = this.options.pick?.(place, alternatives, usual)
     if (picked !== undefined) {
       this.applied.push({ place, choice: picked })
       return picked
@@ -268,10 +282,14 @@ export class Engine {
     return undefined
   }
 
-  private raise(fault: string): void {
+  private raise(fault: string, { count, key, waiting }: Place): void {
     const happen = this.faults.get(fault)
     this.faults.delete(fault)
-    this.record("fault", "env", fault.slice(1))
+    this.record(
+      "fault",
+      "env",
+      `${fault.slice(1)}, ${waiting ? "while waiting after" : "before"} step ${count} of ${key}`
+    )
     this.mix(fault)
     happen?.()
   }
@@ -289,16 +307,31 @@ export class Engine {
 
   private ended(fiber: ControlledFiber, failure: string | undefined): void {
     this.counts.set(fiber.label, fiber.steps)
-    this.record("exit", fiber.label, failure === undefined ? "ends" : "fails")
+    this.record("exit", fiber.label, failure === undefined ? "ends" : `fails: ${failure.split("\n", 1)[0]}`)
     if (failure !== undefined && fiber.label !== "main") this.failures.push(`${fiber.label}: ${failure}`)
   }
 
+  /** What may still come, although nothing under control can happen any more. */
+  private async outside(before: ReadonlyArray<string>): Promise<ReadonlyArray<string>> {
+    const handles = [...newHandles(before)]
+    for (const _ of this.driver.nevers) handles.splice(handles.indexOf("Timeout") >>> 0, 1)
+    await turn()
+    return this.ready.length > 0 && handles.length === 0 ? ["a callback of the event loop"] : handles
+  }
+
   private waiting(): ReadonlyArray<string> {
-    return [...this.driver.live].map((fiber) => `${fiber.label} waits for ${fiber.waitsFor ?? "nothing"}`)
+    return [...this.driver.live].map((fiber) => `${fiber.label} waits for ${this.waitsFor(fiber)}`)
+  }
+
+  private waitsFor(fiber: ControlledFiber): string {
+    const own = this.waits.get(fiber.label)
+    const external = this.externals.some(({ key }) => own === `external ${key.slice(2)}`)
+    if (external && own !== undefined) return own
+    return this.clock.isAsleep(fiber.label) ? "time" : this.driver.waitsFor(fiber)
   }
 
   /** Interrupts what is left, so that thousands of runs leave nothing behind in the process. */
-  private async dispose(): Promise<void> {
+  private dispose(): void {
     this.recording = false
     this.deciding = false
     this.livelock = false
@@ -314,7 +347,15 @@ export class Engine {
   }
 
   private record(kind: Entry["kind"], label: string, text: string): void {
-    if (this.recording) this.timeline.push({ step: this.steps, label, text, kind })
+    if (this.recording) this.timeline.push({ step: this.steps, label, text, kind, masked: false })
+  }
+
+  private recordStep(fiber: ControlledFiber, op: string): void {
+    this.timeline.push({ step: this.steps, label: fiber.label, text: op, kind: "step", masked: fiber.isMasked })
+    const { span } = fiber
+    if (span === undefined || this.spans.get(fiber.label) === span) return
+    this.spans.set(fiber.label, span)
+    this.record("note", fiber.label, `span ${span}`)
   }
 
   // FNV-1a, to compare two runs of one schedule.
@@ -330,7 +371,18 @@ export class Engine {
   }
 }
 
-const splitOutcome = (choice: string): ReadonlyArray<string> => {
-  const at = choice.indexOf("=")
-  return at === -1 ? [choice] : [choice.slice(0, at), choice.slice(at + 1)]
+// Runs share the default scheduler and the hook on promises: one at a time.
+let lastRun: Promise<void> = Promise.resolve()
+
+const takeTurn = async (): Promise<() => void> => {
+  const before = lastRun
+  let release = (): void => {}
+  lastRun = new Promise((resolve) => {
+    release = resolve
+  })
+  await before
+  return release
 }
+
+/** A name without the signs that a schedule consists of. */
+const clean = (name: string): string => name.replace(/[\s,@>=!+~/]+/g, "-")

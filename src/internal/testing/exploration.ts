@@ -116,8 +116,7 @@ export class Exploration<A, E> {
       granularity: options.granularity ?? "op",
       atomicAsync: options.atomicAsync ?? true,
       timers: options.timers ?? "quiescent",
-      maxSteps: options.maxSteps ?? 20_000,
-      handles: process.getActiveResourcesInfo()
+      maxSteps: options.maxSteps ?? 20_000
     }
   }
 

@@ -6,6 +6,7 @@ import { promiseHooks } from "node:v8"
 // A hook for each run would cost as much as the run.
 let promisesMoved: () => void = () => {}
 let watching = 0
+let checking = false
 let unhook: (() => void) | undefined
 
 /**
@@ -16,17 +17,31 @@ let unhook: (() => void) | undefined
 export const watchPromises = (moved: () => void): (() => void) => {
   const before = promisesMoved
   promisesMoved = moved
-  if (watching++ === 0) {
+  watching++
+  if (unhook === undefined) {
     unhook = promiseHooks.createHook({ init: () => promisesMoved(), settled: () => promisesMoved() }) as () => void
   }
   return () => {
     promisesMoved = before
+    watching--
+    if (checking) return
     // Kept for a while: thousands of runs follow each other.
+    checking = true
     setImmediate(() => {
-      if (--watching === 0) unhook?.()
+      checking = false
+      if (watching > 0) return
+      unhook?.()
+      unhook = undefined
     })
   }
 }
+
+/**
+ * Lets the event loop turn once. All reactions of promises run meanwhile.
+ *
+ * @internal
+ */
+export const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
 /**
  * Native handles that are there now and were not before: something outside can still happen.
@@ -34,10 +49,10 @@ export const watchPromises = (moved: () => void): (() => void) => {
  * @internal
  */
 export const newHandles = (before: ReadonlyArray<string>): ReadonlyArray<string> => {
-  const left = [...before, "Immediate"]
+  const left = [...before]
   return process.getActiveResourcesInfo().filter((resource) => {
     const at = left.indexOf(resource)
     if (at !== -1) left.splice(at, 1)
-    return at === -1
+    return at === -1 && resource !== "Immediate"
   })
 }

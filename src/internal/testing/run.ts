@@ -59,8 +59,6 @@ export interface EngineOptions {
   readonly atomicAsync: boolean
   readonly timers: "quiescent" | "any"
   readonly maxSteps: number
-  /** Native handles that were there before the exploration. */
-  readonly handles: ReadonlyArray<string>
   /** Whether to keep a timeline. */
   readonly trace: boolean
   /** Whether to note where the run could have gone on differently, behind the last departure of its schedule. */
@@ -91,7 +89,7 @@ export interface RunResult<A, E> {
   /** Who waits for what, when the main fiber has not ended and nothing can happen any more. */
   readonly deadlock: ReadonlyArray<string> | undefined
   readonly livelock: boolean
-  /** Native handles that appeared during the run: something outside the explorer's reach. */
+  /** What else could still happen when nothing under control could: native handles that appeared during the run. */
   readonly outside: ReadonlyArray<string>
   readonly failures: ReadonlyArray<string>
 }

@@ -11,6 +11,7 @@ const marks: { readonly [K in Entry["kind"]]: string } = {
   external: "◆",
   timer: "◷",
   switch: "↯",
+  wait: "◌",
   exit: "■"
 }
 
@@ -21,7 +22,13 @@ const wording = (entry: Entry): string => {
     case "timer":
       return `time is ${entry.text}`
     case "step":
-      return "goes on"
+      return entry.masked ? "goes on, uninterruptible" : "goes on"
+    case "wait":
+      return `waits for ${entry.text}`
+    case "event":
+      return `"${entry.text}"`
+    case "external":
+      return `external ${entry.text}`
     default:
       return entry.text
   }
@@ -50,7 +57,8 @@ export const drawTimeline = (timeline: ReadonlyArray<Entry>, maxLines = 60): str
   const shown = entries.length <= maxLines ? entries : entries.slice(-maxLines)
   const head = `  step  ${lanes.map((lane) => lane.padEnd(width(lane))).join("")}what happened`
   const lines = shown.map((entry) => {
-    const columns = lanes.map((lane) => (lane === entry.label ? marks[entry.kind] : "·").padEnd(width(lane)))
+    const mark = entry.kind === "step" && entry.masked ? "┃" : marks[entry.kind]
+    const columns = lanes.map((lane) => (lane === entry.label ? mark : "·").padEnd(width(lane)))
     return `${String(entry.step).padStart(6)}  ${columns.join("")}${wording(entry)}`
   })
   const folded = entries.length - shown.length

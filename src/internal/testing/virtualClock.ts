@@ -4,6 +4,7 @@
 import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import { Settlement } from "../settlement.js"
 
 /**
  * A sleep that has not ended.
@@ -40,18 +41,27 @@ export class VirtualClock implements Clock.Clock {
   readonly currentTimeNanos = Effect.sync(() => this.unsafeCurrentTimeNanos())
 
   sleep(duration: Duration.Duration): Effect.Effect<void> {
-    return Effect.async<void>((resume) => {
-      const at = this.now + Duration.toMillis(duration)
-      const timer: Timer = { key: `t:${this.nameOf()}`, at, fire: () => resume(Effect.void) }
+    const settlement = new Settlement<void>()
+    let timer: Timer | undefined
+    const start = Effect.suspend(() => {
+      const key = `t:${this.nameOf()}`
+      timer = { key, at: this.now + Duration.toMillis(duration), fire: () => settlement.settle() }
       // A sleep that never ends is no timer: nothing is to wait for it.
-      if (Number.isFinite(at)) this.timers.push(timer)
-      return Effect.sync(() => this.remove(timer))
+      if (Number.isFinite(timer.at)) this.timers.push(timer)
+      return settlement.wait()
     })
+    return Effect.onInterrupt(start, () => Effect.sync(() => timer !== undefined && this.remove(timer)))
   }
 
-  /** The timers in the order in which they are due. */
+  /** The timers that are due next: time passes for all alike, so a later one never comes before an earlier one. */
   get due(): ReadonlyArray<Timer> {
-    return [...this.timers].sort((a, b) => a.at - b.at)
+    if (this.timers.length < 2) return this.timers
+    const first = Math.min(...this.timers.map((timer) => timer.at))
+    return this.timers.filter((timer) => timer.at === first)
+  }
+
+  isAsleep(label: string): boolean {
+    return this.timers.some((timer) => timer.key === `t:${label}`)
   }
 
   fire(timer: Timer): void {
