@@ -1,0 +1,283 @@
+/**
+ * Laws as explored scenarios: a call through the real runtime, cancelled in every way before every operation.
+ *
+ * `law` runs a scenario and leaves what it came to in the meta data of its test, from which `laws.mjs` writes
+ * docs/laws.md. `EXPLORE_DEPTH=nightly` goes deeper: one more preemption, and every operation a place to depart at.
+ */
+import { assert, it } from "@effect/vitest"
+import { Context, Effect, Exit, Fiber, Layer, Schema, Scope } from "effect"
+import {
+  CancelCause,
+  Cancellation,
+  Policy,
+  Tool,
+  type ToolCall,
+  type ToolContext,
+  Toolkit,
+  type ToolResult,
+  ToolRuntime
+} from "quiesce"
+import { Explore, Sim } from "quiesce/testing"
+
+/** What a scenario came to, for docs/laws.md. Nothing in it depends on the machine. */
+export interface Explored {
+  readonly law: string
+  readonly scenario: string
+  readonly bounds: ReadonlyArray<string>
+  readonly steps: number
+  readonly schedules: number
+  readonly outcomes: ReadonlyArray<string>
+}
+
+declare module "vitest" {
+  interface TaskMeta {
+    explored?: Explored
+  }
+}
+
+export type Scenario = Effect.Effect<string, unknown, Sim.Sim | Scope.Scope>
+
+/** How deep a scenario is explored. `expect` names every outcome that there is, and no other may come. */
+export interface Depth extends Pick<Explore.Options<string, unknown>, "faults" | "preemptions" | "timers"> {
+  readonly expect: ReadonlyArray<string>
+  /**
+   * `op`: a fault before every operation with a preemption before every operation. `effect` (the default), for scenarios
+   * of which that would take minutes: a fault before every operation in the default order, and with a preemption only
+   * where an operation has an effect that other fibers can see.
+   */
+  readonly cut?: "op" | "effect"
+}
+
+const isNightly = process.env["EXPLORE_DEPTH"] === "nightly"
+
+const searches = ({
+  cut,
+  faults = 1,
+  preemptions = 1,
+  timers
+}: Depth): ReadonlyArray<Explore.Options<string, unknown>> => {
+  const common = { faults, timers, maxSchedules: 5_000_000 }
+  if (isNightly) return [{ ...common, preemptions: preemptions + (cut === "op" ? 1 : 0), granularity: "op" }]
+  const all = { ...common, preemptions, granularity: cut ?? "effect" } as const
+  return cut === "op" || faults === 0 ? [all] : [{ ...common, preemptions: 0, granularity: "op" }, all]
+}
+
+/** A test that a scenario upholds a law on every schedule within its bounds, and that each expected outcome was seen. */
+export const law = (law: string, scenario: string, program: Scenario, depth: Depth): void => {
+  it.live(
+    `${law}: ${scenario}`,
+    ({ task }) =>
+      Effect.gen(function* () {
+        const before = process.cpuUsage()
+        const reports = yield* Effect.forEach(searches(depth), (options) => Explore.check(program, options))
+        const seen = new Set<string>()
+        for (const report of reports) for (const outcome of report.outcomes.keys()) seen.add(outcome)
+        const schedules = reports.reduce((sum, report) => sum + report.schedules, 0)
+        if (process.env["EXPLORE_PRINT"] !== undefined) {
+          const { system, user } = process.cpuUsage(before)
+          const outcomes = JSON.stringify([...(reports.at(-1)?.outcomes ?? [])])
+          console.log(
+            `${law}: ${schedules} schedules, ${reports[0]?.steps} steps, ${((system + user) / 1e6).toFixed(1)} s, ${outcomes}`
+          )
+        }
+        if (schedules === reports.length) return // a replay
+        for (const { bound, complete } of reports) assert.isTrue(complete, `not exhausted: ${bound}`)
+        assert.sameMembers([...seen], [...depth.expect], "the outcomes that there are")
+        if (isNightly) return
+        const bounds = reports.map(({ bound }) => bound)
+        task.meta.explored = {
+          law,
+          scenario,
+          bounds,
+          steps: reports[0]?.steps ?? 0,
+          schedules,
+          outcomes: [...seen].sort()
+        }
+      }),
+    isNightly ? 3_600_000 : 180_000
+  )
+}
+
+/** What one run has seen of a call, from outside the runtime. */
+export class Witness {
+  /** How often a handler was called. */
+  handlers = 0
+  readonly observed: Array<ToolResult.ToolResult> = []
+  /** What of the call is alive. */
+  readonly alive = new Set<string>()
+  readonly aliveAtPublication: Array<string> = []
+  /** What the scenario saw, noted in the very step in which it became true. */
+  readonly facts: Array<string> = []
+
+  note(fact: string): Effect.Effect<void> {
+    return Effect.sync(() => void this.facts.push(fact))
+  }
+
+  saw(fact: string): boolean {
+    return this.facts.includes(fact)
+  }
+
+  /** Runs a part of the call, and sees when it is alive: its release takes a few steps, as real ones do. */
+  during<A, E, R>(part: string, effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> {
+    return Effect.acquireUseRelease(
+      Effect.sync(() => void this.alive.add(part)),
+      () => effect,
+      () =>
+        Effect.zipRight(
+          Effect.yieldNow(),
+          Effect.sync(() => void this.alive.delete(part))
+        )
+    )
+  }
+
+  /** The tool of a scenario: a body whose calls are counted. */
+  tool<A extends string, E, R extends InBody>(
+    body: Effect.Effect<A, E, R>,
+    options: { readonly timeout?: number } = {}
+  ): Tool.Any {
+    return Tool.make("tool", {
+      description: "The tool of a scenario",
+      parameters: {},
+      success: Schema.String,
+      failure: Schema.Unknown,
+      ...options,
+      handler: () => {
+        this.handlers++
+        return body as Effect.Effect<string, unknown, R>
+      }
+    }) as Tool.Any
+  }
+
+  /** The observer of a scenario. */
+  readonly observer = Policy.observe("witness", (_call, result) =>
+    Effect.sync(() => {
+      this.observed.push(result)
+      this.aliveAtPublication.push(...this.alive)
+    })
+  )
+}
+
+type InBody = Cancellation.Cancellation | ToolContext.ToolContext | ToolRuntime.ToolRuntime | Sim.Sim
+
+/** A runtime that is built inside the scenario. It holds nothing, so it is released only where that is a fault. */
+export interface World {
+  readonly runtime: ToolRuntime.Service
+  readonly release: Effect.Effect<void>
+}
+
+/** A runtime with the tools and policies of a scenario, and the witness as its last observer. */
+export const world = (
+  witness: Witness,
+  tools: ReadonlyArray<Tool.Any>,
+  policies: ReadonlyArray<Policy.Any> = []
+): Effect.Effect<World, never, Sim.Sim> =>
+  Effect.gen(function* () {
+    const scope = yield* Scope.make()
+    const layer = ToolRuntime.layer({ toolkit: Toolkit.make(...tools), policies: [...policies, witness.observer] })
+    const context = yield* Layer.buildWithScope(layer as Layer.Layer<ToolRuntime.ToolRuntime, never, Sim.Sim>, scope)
+    return { runtime: Context.get(context, ToolRuntime.ToolRuntime), release: Scope.close(scope, Exit.void) }
+  })
+
+/** How a call is cancelled. Each is a fault: it may strike once, before any operation of any fiber. */
+export type Kind = "interrupt" | "signal" | "cancelCall" | "release"
+
+export const user = CancelCause.user("enough")
+export const reason = new Error("the host stops")
+
+const causeOf: { readonly [K in Kind]: CancelCause.Encoded["_tag"] } = {
+  interrupt: "Interrupted",
+  signal: "HostSignal",
+  cancelCall: "User",
+  release: "Disposed"
+}
+
+/** A call that a scenario makes. */
+export const call: ToolCall.ToolCall = { id: "c1", name: "tool", parameters: {} }
+
+/** A call under way on a fiber of its own, under a signal of the host. */
+export interface Running {
+  readonly fiber: Fiber.RuntimeFiber<ToolResult.ToolResult>
+  readonly signal: AbortSignal
+  /** How it was cancelled, if it was. */
+  readonly struck: () => Kind | undefined
+}
+
+/** Executes a call on a fiber named `call`, and allows the explorer to cancel it. */
+export const executing = (
+  { release, runtime }: World,
+  kinds: ReadonlyArray<Kind>,
+  execute: Effect.Effect<ToolResult.ToolResult, never, Cancellation.Cancellation> = runtime.execute(call)
+): Effect.Effect<Running, never, Sim.Sim> =>
+  Effect.gen(function* () {
+    const sim = yield* Sim.Sim
+    const controller = new AbortController()
+    const { signal } = controller
+    let struck: Kind | undefined
+    const fiber = yield* Effect.fork(Cancellation.ownSignal(execute, signal))
+    const happen: { readonly [K in Kind]: () => void } = {
+      interrupt: () => fiber.unsafeInterruptAsFork(fiber.id()),
+      signal: () => controller.abort(reason),
+      cancelCall: () => void Effect.runSync(runtime.cancelCall(call.id, user)),
+      release: () => void Effect.runFork(release)
+    }
+    // In one step, so that nothing is decided before the call begins.
+    sim.name(fiber as Fiber.RuntimeFiber<unknown, unknown>, "call")
+    for (const kind of kinds) {
+      sim.addFault(kind, () => {
+        struck = kind
+        happen[kind]()
+      })
+    }
+    return { fiber, signal, struck: () => struck }
+  })
+
+/** The code of a result, `OK` for a success. */
+export const codeOf = (result: ToolResult.ToolResult): string => (result._tag === "Success" ? "OK" : result.code)
+
+const isDeepFrozen = (u: unknown): boolean =>
+  typeof u !== "object" || u === null || (Object.isFrozen(u) && Object.values(u).every(isDeepFrozen))
+
+/** What holds of every published result (L1, L2, L3), whatever the scenario is about. */
+export const checkPublished = (witness: Witness): ToolResult.ToolResult | undefined => {
+  assert.isAtMost(witness.observed.length, 1, "L1: observed more than once")
+  assert.deepStrictEqual(witness.aliveAtPublication, [], "L3: alive when the result was published")
+  assert.deepStrictEqual([...witness.alive], [], "L3: alive after the call")
+  const result = witness.observed[0]
+  if (result === undefined) {
+    assert.strictEqual(witness.handlers, 0, "L1: a handler was called, and there is no result")
+    return undefined
+  }
+  assert.isTrue(isDeepFrozen(result), "L1: not frozen all the way down")
+  assert.strictEqual(result.dispatched, witness.handlers > 0, "L2: dispatched is whether a handler was called")
+  const code = codeOf(result)
+  if (code === "ABORTED_BEFORE_DISPATCH") assert.strictEqual(witness.handlers, 0, "L2: not before its dispatch")
+  if (code === "ABORTED") assert.isAbove(witness.handlers, 0, "L2: there was no dispatch")
+  return result
+}
+
+/**
+ * Waits for the call, and checks what holds of every one: one result, truthful, published when quiet, and the two roads.
+ * Gives its code, or `not accepted` when it was cancelled before it began.
+ */
+export const ended = ({ fiber, struck }: Running, witness: Witness): Effect.Effect<string> =>
+  Effect.map(Fiber.await(fiber), (exit) => {
+    const result = checkPublished(witness)
+    const kind = struck()
+    if (result === undefined) {
+      assert.isTrue(Exit.isInterrupted(exit), "L1: it ended without a result")
+      assert.include(["interrupt", "signal"], kind, "L1: accepted calls have a result")
+      return "not accepted"
+    }
+    if (Exit.isSuccess(exit)) assert.strictEqual(exit.value, result, "L1: the caller got another object")
+    else
+      assert.isTrue(Exit.isInterrupted(exit) && kind === "interrupt", "two roads: only an interrupted caller gets none")
+    const code = codeOf(result)
+    if (code.startsWith("ABORTED")) {
+      assert.isDefined(kind, "aborted, and nobody had cancelled")
+      if (kind === "interrupt") assert.isTrue(Exit.isInterrupted(exit), "two roads: the interrupt does not count")
+    }
+    if (result._tag === "Failure" && result.cause !== undefined && kind !== undefined) {
+      assert.strictEqual(result.cause._tag, causeOf[kind], "L6: the cause is another")
+    }
+    return code
+  })
