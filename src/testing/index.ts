@@ -41,3 +41,32 @@ export * as Invariant from "./Invariant.js"
  * @since 0.1.0
  */
 export * as Sim from "./Sim.js"
+
+/**
+ * Tools that a test controls: it sees when a body runs, and says when and how it ends.
+ *
+ * With them the tests of a policy, a runtime or an agent hold a call in any state: waiting (`gated`), deaf to its
+ * cancellation (`stubborn`), obedient (`cooperative`), failing too late (`late`), leaving work behind (`leaky`). All take
+ * an optional `text` and, where they succeed, succeed with it, so that one call fits them all. Each constructor is an
+ * effect, since a tool of this kind has state: make it inside the test, or inside the scenario that is explored.
+ *
+ * What they do not do: they judge nothing. Whether a runtime waited for them is what `running`, `left` and `Leaks` tell.
+ *
+ * @since 0.1.0
+ */
+export * as Tools from "./Tools.js"
+
+/**
+ * Says what is wrong with a transcript: whether every tool call of an assistant message has exactly one result, in the
+ * order of the calls, before its step ends (L8).
+ *
+ * A transcript is a list of entries in the order in which they were published or stored. Write one down with `calls`,
+ * `result` and `stepEnd`, or read one from a step of the runtime or from the messages of a provider. Ids need not be
+ * unique: two calls with one id need two results.
+ *
+ * What it does not do: it compares ids and places, nothing else. Whether a result is true, and whether the messages have
+ * the shape that a provider demands in other ways, is not its business.
+ *
+ * @since 0.1.0
+ */
+export * as Transcript from "./Transcript.js"
