@@ -45,7 +45,9 @@ export const settledStage = <A>(value: A): Running<A> => {
 export const ownedContext = (captured: Context.Context<never>, owner: Owner, origin: Origin): Map<string, unknown> => {
   const services = new Map<string, unknown>(captured.unsafeMap)
   services.set(Cancellation.Cancellation.key, owner)
-  if (origin.parentSpan !== undefined) services.set(Tracer.ParentSpan.key, origin.parentSpan)
+  // Without a span of the caller there is none: what was captured may hold the span in which the runtime was built.
+  if (origin.parentSpan === undefined) services.delete(Tracer.ParentSpan.key)
+  else services.set(Tracer.ParentSpan.key, origin.parentSpan)
   return services
 }
 
@@ -66,6 +68,7 @@ export const inContext = <A, E>(
         const services = new Map<string, unknown>(captured.unsafeMap)
         for (const key of [Cancellation.Cancellation.key, Tracer.ParentSpan.key]) {
           if (outer.unsafeMap.has(key)) services.set(key, outer.unsafeMap.get(key))
+          else services.delete(key)
         }
         return Context.unsafeMake(services)
       })
