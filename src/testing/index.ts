@@ -33,6 +33,22 @@ export * as Explore from "./Explore.js"
 export * as Invariant from "./Invariant.js"
 
 /**
+ * Finds what an effect leaves behind: fibers, listeners on signals, timers, handles and child processes.
+ *
+ * Fibers and listeners are counted at once. Timers, handles and processes count as left only if they are still there
+ * after a grace, since they are the whole process's: what other code (the reports of a test runner, say) starts in the
+ * meantime is among them. So check one effect at a time.
+ *
+ * What it does not do: it does not see scopes that stay open, listeners of signals that it was not given, timers and
+ * handles that do not keep the process alive (`unref`), requests under way such as a read of a file, a timer that fires
+ * within the grace, or a process whose parent has ended. Processes are read from `/proc`: elsewhere than on Linux only
+ * their handles are seen. It stops nothing. Node only.
+ *
+ * @since 0.1.0
+ */
+export * as Leaks from "./Leaks.js"
+
+/**
  * What a scenario tells the explorer that runs it: which faults may strike, what the outside world may answer, and what
  * is worth seeing in a timeline.
  *
