@@ -1,175 +1,171 @@
 /**
- * A small tool pipeline, correct, and with one of seven bugs planted in it. Each is a bug that was found in real systems.
+ * A small tool pipeline, correct, or with one of seven bugs planted in it. Each is a bug that was found in real systems.
+ *
+ * Approval, ambient signal, mark, lock, body, one result: all its state is made anew in each run.
  */
-import { Deferred, Effect, Exit, Fiber, Ref } from "effect"
-import { Sim } from "quiesce/testing"
+import { Deferred, Effect, Exit, Fiber, Runtime } from "effect"
+import { Invariant, Sim } from "quiesce/testing"
 
-export type Bug =
-  | "late mark"
-  | "double publish"
-  | "signal not restored"
-  | "abandoned body"
-  | "lost wake-up"
-  | "release gap"
-  | "check then act"
+export const bugs = [
+  "late mark",
+  "double publish",
+  "signal not restored",
+  "abandoned body",
+  "lost wake-up",
+  "release gap",
+  "check then act"
+] as const
 
-const step = Effect.yieldNow()
+export type Bug = (typeof bugs)[number]
 
-/** The body: a side effect on something outside, while it holds a lock. */
-const body = Effect.zipRight(Sim.event("side effect"), Sim.external("rpc", { ok: Effect.succeed("done") }))
-
-interface State {
-  dispatched: boolean
-  readonly published: Array<string>
-  ambient: string
-  bodyRuns: boolean
-  held: boolean
+class State {
+  dispatched = false
+  approved = false
+  bell: Deferred.Deferred<void> | undefined
+  ambient = "host"
+  settled = false
+  bodyRuns = false
+  published: Array<string> = []
 }
 
-const publish = (state: State, result: string) =>
-  Sim.event("publish").pipe(Effect.tap(() => state.published.push(result)))
+/** What must hold of the pipeline. */
+export const truths: ReadonlyArray<Invariant.Invariant> = [
+  Invariant.atMostOnce("publish"),
+  Invariant.balanced("acquire", "release"),
+  Invariant.never("side effect", { after: "end" }),
+  (run) => (run.events.some(({ tag }) => tag === "ambient call") ? "the ambient signal was not restored" : undefined),
+  (run) => (run.events.some(({ tag }) => tag === "body runs") ? "published while the body runs" : undefined),
+  (run) =>
+    run.outcome === "interrupted before dispatch" && run.events.some(({ tag }) => tag === "side effect")
+      ? "claimed not to have run"
+      : undefined
+]
 
-const guarded = (state: State, bug: Bug | undefined): Effect.Effect<string, never, Sim.Sim> => {
-  const acquire = Effect.sync(() => {
-    state.held = true
-  }).pipe(Effect.zipRight(Sim.event("acquire")))
-  const release = Sim.event("release").pipe(
-    Effect.tap(() => {
-      state.held = false
+const make = (bug: Bug | undefined, sim: Sim.Service) => {
+  const state = new State()
+  const has = (planted: Bug) => bug === planted
+
+  /** The host approves sooner or later. */
+  const approve = Effect.andThen(Sim.external("approve", { yes: Effect.void }), () => {
+    state.approved = true
+    return state.bell === undefined ? Effect.void : Deferred.succeed(state.bell, undefined)
+  })
+
+  const approval = Effect.gen(function* () {
+    const waiter = yield* Deferred.make<void>()
+    const register = Effect.sync(() => {
+      state.bell = waiter
     })
-  )
-  return bug === "release gap"
-    ? Effect.zipRight(acquire, Effect.ensuring(body, release))
-    : Effect.acquireUseRelease(
-        acquire,
-        () => body,
-        () => release
-      )
-}
+    if (!has("lost wake-up")) yield* register
+    if (state.approved) return
+    if (has("lost wake-up")) yield* Effect.zipRight(Effect.yieldNow(), register)
+    yield* Deferred.await(waiter)
+  })
 
-const mark = (state: State, bug: Bug | undefined) => {
-  const set = Effect.sync(() => {
+  const mark = Effect.sync(() => {
     state.dispatched = true
   })
-  return bug === "late mark" ? Effect.zipRight(step, set) : set
-}
 
-const running = (state: State, bug: Bug | undefined) =>
-  Effect.acquireUseRelease(
+  const act = Effect.andThen(
     Effect.sync(() => {
       state.bodyRuns = true
+      sim.event("side effect")
     }),
-    () => (bug === "late mark" ? Effect.zipLeft(guarded(state, bug), mark(state, bug)) : guarded(state, bug)),
-    () =>
-      Effect.zipRight(
-        step,
-        Effect.sync(() => {
-          state.bodyRuns = false
-        })
-      )
+    Sim.external("rpc", { ok: Effect.succeed("done") })
+  ).pipe(
+    Effect.ensuring(
+      Effect.sync(() => {
+        state.bodyRuns = false
+      })
+    )
   )
 
-const dispatch = (state: State, bug: Bug | undefined): Effect.Effect<string, never, Sim.Sim> => {
-  const marked = bug === "late mark" ? running(state, bug) : Effect.zipRight(mark(state, bug), running(state, bug))
-  if (bug === "abandoned body") return Effect.flatMap(Effect.forkDaemon(marked), Fiber.join)
-  return marked
-}
+  const acquire = Effect.sync(() => sim.event("acquire"))
+  const release = Effect.sync(() => sim.event("release"))
+  const guarded = has("release gap")
+    ? Effect.andThen(acquire, Effect.ensuring(act, release))
+    : Effect.acquireUseRelease(
+        acquire,
+        () => act,
+        () => release
+      )
 
-const withAmbient = <A, R>(
-  state: State,
-  bug: Bug | undefined,
-  self: Effect.Effect<A, never, R>
-): Effect.Effect<A, never, R> => {
-  const set = Effect.sync(() => {
+  const dispatched = has("late mark") ? Effect.zipLeft(guarded, mark) : Effect.andThen(mark, guarded)
+  const body = has("abandoned body") ? Effect.andThen(Effect.forkDaemon(dispatched), Fiber.join) : dispatched
+
+  const enter = Effect.sync(() => {
     state.ambient = "call"
   })
-  const restore = Effect.sync(() => {
+  const leave = Effect.sync(() => {
     state.ambient = "host"
   })
-  return bug === "signal not restored"
-    ? Effect.zipLeft(Effect.zipRight(set, self), restore)
+  const work = has("signal not restored")
+    ? Effect.andThen(enter, Effect.zipLeft(body, leave))
     : Effect.acquireUseRelease(
-        set,
-        () => self,
-        () => restore
+        enter,
+        () => body,
+        () => leave
       )
+
+  const publish = (result: string) => {
+    state.published.push(result)
+    sim.event("publish")
+  }
+  const settle = (result: string) =>
+    has("check then act")
+      ? Effect.flatMap(
+          Effect.sync(() => state.settled),
+          (settled) =>
+            Effect.sync(() => {
+              if (settled) return
+              state.settled = true
+              publish(result)
+            })
+        )
+      : Effect.sync(() => {
+          if (state.settled) return
+          state.settled = true
+          publish(result)
+        })
+  const interrupted = Effect.suspend(() =>
+    settle(state.dispatched ? "interrupted after dispatch" : "interrupted before dispatch")
+  )
+  const approvedWork = Effect.andThen(approval, work)
+  const call = has("double publish")
+    ? Effect.tap(approvedWork, (result) => Effect.sync(() => publish(result))).pipe(
+        Effect.onInterrupt(() => interrupted)
+      )
+    : Effect.uninterruptibleMask((restore) =>
+        Effect.flatMap(Effect.exit(restore(approvedWork)), (exit) =>
+          Exit.isSuccess(exit) ? settle(exit.value) : interrupted
+        )
+      )
+
+  return { state, approve, settle, call }
 }
 
-/** Waits until somebody approves. */
-const approval = (
-  bug: Bug | undefined,
-  approved: Ref.Ref<boolean>,
-  bell: Ref.Ref<Deferred.Deferred<void> | undefined>
-) =>
-  bug === "lost wake-up"
-    ? Effect.gen(function* () {
-        if (yield* Ref.get(approved)) return
-        yield* step
-        const waiter = yield* Deferred.make<void>()
-        yield* Ref.set(bell, waiter)
-        yield* Deferred.await(waiter)
-      })
-    : Effect.gen(function* () {
-        const waiter = yield* Deferred.make<void>()
-        yield* Ref.set(bell, waiter)
-        if (yield* Ref.get(approved)) return
-        yield* Deferred.await(waiter)
-      })
-
-/** The whole pipeline under one host that may interrupt it. */
-export const pipeline = (bug?: Bug) =>
+/**
+ * The pipeline under a host that may interrupt it and, with `canceller`, may settle it as cancelled.
+ *
+ * Succeeds with the first result that was published, or with "never started": a fiber that is interrupted before its
+ * first operation runs no code at all.
+ */
+export const pipeline = (bug?: Bug, canceller = bug === "check then act") =>
   Effect.gen(function* () {
-    const state: State = { dispatched: false, published: [], ambient: "host", bodyRuns: false, held: false }
-    const approved = yield* Ref.make(false)
-    const bell = yield* Ref.make<Deferred.Deferred<void> | undefined>(undefined)
-    yield* Effect.fork(
-      Effect.gen(function* () {
-        yield* Sim.external("approve", { yes: Effect.void })
-        yield* Ref.set(approved, true)
-        const waiter = yield* Ref.get(bell)
-        if (waiter !== undefined) yield* Deferred.succeed(waiter, undefined)
-      })
-    )
-    const settled = yield* Ref.make(false)
-    const settleOnce = (result: string) =>
-      bug === "check then act"
-        ? Effect.gen(function* () {
-            if (yield* Ref.get(settled)) return
-            yield* Ref.set(settled, true)
-            yield* publish(state, result)
-          })
-        : Effect.flatMap(
-            Ref.modify(settled, (was) => [!was, true]),
-            (first) => (first ? publish(state, result) : Effect.void)
-          )
-    const work = Effect.zipRight(approval(bug, approved, bell), withAmbient(state, bug, dispatch(state, bug)))
-    const classify = Effect.suspend(() =>
-      settleOnce(state.dispatched ? "interrupted after dispatch" : "interrupted before dispatch")
-    )
-    const call =
-      bug === "double publish"
-        ? Effect.flatMap(work, (value) => publish(state, value)).pipe(
-            Effect.onInterrupt(() =>
-              publish(state, state.dispatched ? "interrupted after dispatch" : "interrupted before dispatch")
-            )
-          )
-        : Effect.uninterruptibleMask((restore) =>
-            Effect.flatMap(Effect.exit(restore(work)), (exit) =>
-              Exit.isSuccess(exit) ? settleOnce(exit.value) : classify
-            )
-          )
-    // A fiber that is interrupted before its first operation runs no code at all: the host owns that case.
-    const fiber = yield* Sim.fork("call")(Effect.uninterruptible(Effect.interruptible(call)))
+    const sim = yield* Sim.Sim
+    const { approve, call, settle, state } = make(bug, sim)
+    const runtime = yield* Effect.runtime<never>()
+    yield* Sim.fork("host")(approve)
+    const fiber = yield* Sim.fork("call")(call)
     yield* Sim.interrupt(fiber)
-    if (bug === "check then act") {
-      const canceller = yield* Sim.fork("canceller")(Effect.zipRight(step, settleOnce("cancelled")))
-      yield* Fiber.await(canceller)
+    if (canceller) {
+      yield* Sim.fault("cancel", () => {
+        Runtime.runFork(runtime, settle("cancelled"), { immediate: false })
+      })
     }
     yield* Fiber.await(fiber)
-    yield* Sim.event(`ambient ${state.ambient}`)
-    yield* Sim.event(state.bodyRuns ? "body still runs" : "quiet")
-    if (state.held) yield* Sim.event("still held")
-    const result = state.published[0] ?? "never started"
-    if (result === "interrupted before dispatch") yield* Sim.event("claimed not to have run")
-    return state.published.length > 1 ? `twice: ${state.published.join(", ")}` : result
+    sim.event(`ambient ${state.ambient}`)
+    if (state.bodyRuns) sim.event("body runs")
+    sim.event("end")
+    return state.published[0] ?? "never started"
   })

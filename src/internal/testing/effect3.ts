@@ -100,6 +100,34 @@ export class Controlled implements ControlledFiber {
   }
 }
 
+class OpSupervisor extends Supervisor.AbstractSupervisor<void> {
+  override readonly value = Effect.void
+  private readonly started: (fiber: AnyFiber, parent: AnyFiber | undefined) => void
+  private readonly reached: (fiber: AnyFiber, op: Op) => void
+
+  constructor(
+    started: (fiber: AnyFiber, parent: AnyFiber | undefined) => void,
+    reached: (fiber: AnyFiber, op: Op) => void
+  ) {
+    super()
+    this.started = started
+    this.reached = reached
+  }
+
+  override onStart<A, E, R>(
+    _context: unknown,
+    _effect: Effect.Effect<A, E, R>,
+    parent: Option.Option<AnyFiber>,
+    fiber: Fiber.RuntimeFiber<A, E>
+  ): void {
+    this.started(fiber as AnyFiber, Option.getOrUndefined(parent))
+  }
+
+  override onEffect<A, E>(fiber: Fiber.RuntimeFiber<A, E>, op: Effect.Effect<unknown, unknown, unknown>): void {
+    this.reached(fiber as AnyFiber, op as unknown as Op)
+  }
+}
+
 /** @internal */
 export interface Effect3Options {
   readonly granularity: Granularity
@@ -241,28 +269,10 @@ export class Effect3Driver {
     })
   }
 
-  private readonly supervisor: Supervisor.Supervisor<void> = new (class extends Supervisor.AbstractSupervisor<void> {
-    override readonly value = Effect.void
-    readonly driver: Effect3Driver
-
-    constructor(driver: Effect3Driver) {
-      super()
-      this.driver = driver
-    }
-
-    override onStart<A, E, R>(
-      _context: unknown,
-      _effect: Effect.Effect<A, E, R>,
-      parent: Option.Option<Fiber.RuntimeFiber<unknown, unknown>>,
-      fiber: Fiber.RuntimeFiber<A, E>
-    ): void {
-      this.driver.adopt(fiber as AnyFiber, Option.getOrUndefined(parent))
-    }
-
-    override onEffect<A, E>(fiber: Fiber.RuntimeFiber<A, E>, op: Effect.Effect<unknown, unknown, unknown>): void {
-      this.driver.onOp(fiber as AnyFiber, op as unknown as Op)
-    }
-  })(this)
+  private readonly supervisor = new OpSupervisor(
+    (fiber, parent) => this.adopt(fiber, parent),
+    (fiber, op) => this.onOp(fiber, op)
+  )
 
   private onOp(raw: AnyFiber, op: Op): void {
     if (silent.has(op._op)) return
@@ -291,9 +301,13 @@ export class Effect3Driver {
       fiber.inRegistration = op._op === "Commit" || op._op === "UpdateRuntimeFlags"
       if (registering.has(op._op)) return
     }
-    if (op._op === "Commit" && isAsyncRegistration(op)) {
-      fiber.registered = true
-      fiber.inRegistration = this.options.atomicAsync
+    if (op._op === "Commit" && typeof op.effect_instruction_i0 === "function") {
+      const source = sourceOf(op)
+      if (maskSources.includes(source)) return
+      if (source === asyncSource) {
+        fiber.registered = true
+        fiber.inRegistration = this.options.atomicAsync
+      }
     } else if (op._op === "Sync") {
       fiber.registered = false
       fiber.isNever = op === (Effect.never as unknown)
@@ -351,12 +365,15 @@ export class Effect3Driver {
   }
 }
 
-// `uninterruptibleMask` is a Commit with a function, too, but its function takes `restore` and its commit is another.
-const asyncCommit = (Effect.async<void>(() => {}) as unknown as { commit?: () => unknown }).commit?.toString()
+// Operations of one kind share the source of their function.
+const sourceOf = (op: unknown): string | undefined => (op as { commit?: () => unknown }).commit?.toString()
 
-const isAsyncRegistration = (op: Op): boolean =>
-  typeof op.effect_instruction_i0 === "function" &&
-  (op as { commit?: () => unknown }).commit?.toString() === asyncCommit
+const asyncSource = sourceOf(Effect.async<void>(() => {}))
+// Only the mask that they return does anything.
+const maskSources = [
+  sourceOf(Effect.uninterruptibleMask(() => Effect.void)),
+  sourceOf(Effect.interruptibleMask(() => Effect.void))
+]
 
 const failureOf = (exit: Exit.Exit<unknown, unknown>): string | undefined =>
   Exit.isFailure(exit) && !Cause.isInterruptedOnly(exit.cause) ? Cause.pretty(exit.cause) : undefined

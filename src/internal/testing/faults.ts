@@ -16,11 +16,12 @@ export const interruptWith = (fiber: Fiber.RuntimeFiber<unknown, unknown>): void
  * @internal
  */
 export const waitFor = <A>(register: (done: (value: A) => void) => () => void): Effect.Effect<A> =>
-  Effect.acquireUseRelease(
-    Effect.sync(() => {
+  Effect.suspend(() => {
+    let withdraw = (): void => {}
+    const wait = Effect.suspend(() => {
       const settlement = new Settlement<A>()
-      return { settlement, withdraw: register((value) => settlement.settle(value)) }
-    }),
-    ({ settlement }) => Effect.suspend(() => settlement.wait()),
-    ({ withdraw }) => Effect.sync(withdraw)
-  )
+      withdraw = register((value) => settlement.settle(value))
+      return settlement.wait()
+    })
+    return Effect.onInterrupt(wait, () => Effect.sync(() => withdraw()))
+  })
