@@ -218,7 +218,8 @@ export const failure = (options: {
   escaped: []
 })
 
-const nameOf = (code: string): string => (code in ToolError.names ? ToolError.names[code as ToolError.Code] : "Error")
+const nameOf = (code: string): string =>
+  Object.hasOwn(ToolError.names, code) ? ToolError.names[code as ToolError.Code] : "Error"
 
 /**
  * What a model is shown of a failure: `Error: ` and its message.

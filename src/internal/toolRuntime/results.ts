@@ -43,7 +43,8 @@ interface FailureDetails {
   readonly bodyFailure?: ToolResult.Reported | undefined
 }
 
-const nameOf = (code: string): string => (code in ToolError.names ? ToolError.names[code as ToolError.Code] : "Error")
+const nameOf = (code: string): string =>
+  Object.hasOwn(ToolError.names, code) ? ToolError.names[code as ToolError.Code] : "Error"
 
 /** @internal */
 export const failure = (
