@@ -40,7 +40,7 @@ export const Disposed = Schema.TaggedStruct("Disposed", {})
  * @since 0.1.0
  * @category schemas
  */
-export const Deadline = Schema.TaggedStruct("Deadline", { code: Schema.String, millis: Schema.Number })
+export const Deadline = Schema.TaggedStruct("Deadline", { code: Schema.String, millis: Schema.Finite })
 
 /**
  * An `AbortSignal` of the host aborted. `reason` is that signal's own reason, the same object.
