@@ -132,7 +132,11 @@ export const event = (tag: string): Effect.Effect<void, never, Sim> => withSim((
  * @since 0.1.0
  * @category testing
  */
-export const outcome = (outcome: string): Effect.Effect<void, never, Sim> => withSim((sim) => sim.outcome(outcome))
+export const outcome = (outcome: string): Effect.Effect<void, never, Sim> =>
+  withSim((sim) => {
+    sim.outcome(outcome)
+    sim.note(`outcome ${outcome}`)
+  })
 
 /**
  * Forks `self` under a name by which schedules and timelines call it.

@@ -308,10 +308,9 @@ export class Effect3Driver {
         fiber.registered = true
         fiber.inRegistration = this.options.atomicAsync
       }
-    } else if (op._op === "Sync") {
-      fiber.registered = false
-      fiber.isNever = op === (Effect.never as unknown)
-    }
+    } else if (op._op === "Commit" || op._op === "Sync") fiber.registered = false
+    if (op === never) fiber.isNever = true
+    else if (op._op === "Success" || op._op === "Failure") fiber.isNever = false
     if (this.listener.beforeStep(fiber, op._op, this.isPlace(fiber, op))) {
       fiber.giving = "yielding"
       fiber.op = op
@@ -364,6 +363,8 @@ export class Effect3Driver {
     this.restoreDefault = () => Object.assign(defaultScheduler, own)
   }
 }
+
+const never: unknown = Effect.never
 
 // Operations of one kind share the source of their function.
 const sourceOf = (op: unknown): string | undefined => (op as { commit?: () => unknown }).commit?.toString()

@@ -15,7 +15,7 @@
  * Long because what is decided, where, and what is noted of it have to be read together.
  */
 import type * as Effect from "effect/Effect"
-import type * as Exit from "effect/Exit"
+import * as Exit from "effect/Exit"
 import * as FiberId from "effect/FiberId"
 import type { ControlledFiber, Task } from "./driver.js"
 import { Effect3Driver } from "./effect3.js"
@@ -48,6 +48,8 @@ export class Engine {
   private hash = 0
   private current = "main"
   private forced: string | undefined
+  /** The task that is being run; none while the reactions of promises or an external run. */
+  private running: Task | undefined
   private deciding = true
   private livelock = false
   private recording: boolean
@@ -121,6 +123,7 @@ export class Engine {
       main.addObserver((value) => {
         exit = value
         this.deciding = false // E3
+        this.mix(Exit.isSuccess(value) && typeof value.value !== "object" ? String(value.value) : value._tag)
       })
       await this.loop()
       const stuck = exit === undefined && !this.livelock
@@ -184,7 +187,9 @@ export class Engine {
       this.remove(this.ready, task)
       this.enter(task.key)
       if (task.fiber === undefined) this.counts.set(task.key, (this.counts.get(task.key) ?? 0) + 1)
+      this.running = task
       task.run()
+      this.running = undefined
       if (this.recording && task.fiber?.isWaiting === true)
         this.record("wait", task.fiber.label, this.waitsFor(task.fiber))
       return
@@ -248,12 +253,14 @@ export class Engine {
     if (this.recording) this.recordStep(fiber, op)
     if (!isPlace || !this.deciding || !this.concerns(fiber.label, fiber.steps)) return false
     const place: Place = { key: fiber.label, count: fiber.steps, waiting: false }
+    // Started in the middle of something else's step, it can only give way to that.
+    const outer = this.running?.fiber === fiber ? undefined : (this.running?.key ?? "callback")
     for (;;) {
-      const others = this.choices(true).filter((choice) => choice !== fiber.label)
+      const others = outer === undefined ? this.choices(true).filter((choice) => choice !== fiber.label) : [outer]
       const chosen = this.depart(place, others, undefined)
       if (chosen === undefined) return false
       if (!isFault(chosen)) {
-        this.forced = chosen
+        if (outer === undefined) this.forced = chosen
         this.record("switch", fiber.label, `gives way to ${chosen}`)
         return true
       }
