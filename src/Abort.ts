@@ -21,7 +21,7 @@ import { Bridge, type Settled } from "./internal/abort/bridge.js"
 import { Owner } from "./internal/cancellation/owner.js"
 import { interruptionCause, runOwned } from "./internal/cancellation/runOwned.js"
 import { report } from "./internal/report.js"
-import { defaultOrigin, type Origin, originOf, startFiber } from "./internal/startFiber.js"
+import { defaultOrigin, type Origin, originOf, originOfRuntime, startFiber } from "./internal/startFiber.js"
 
 /**
  * What the body of a promise operation is given.
@@ -286,6 +286,6 @@ export const toPromiseWith =
     run<A, E, R | Cancellation>(
       effect,
       runtime.context as Context.Context<Exclude<R, Cancellation>>,
-      { fiberRefs: runtime.fiberRefs, runtimeFlags: runtime.runtimeFlags, parentSpan: undefined },
+      originOfRuntime(runtime as Runtime.Runtime<never>),
       options?.signal
     )

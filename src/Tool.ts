@@ -53,8 +53,8 @@ export interface Tool<out Name extends string, in out P, in out A, in out E = ne
   readonly concurrency: (parameters: P) => Concurrency
   /** Runs with decoded parameters. */
   readonly handler: (parameters: P) => Effect.Effect<A, E, R>
-  /** What the model is shown of a success. */
-  readonly render: (value: A, encoded: ToolResult.Json) => ReadonlyArray<Content.Content>
+  /** What the model is shown of a success. Absent: a string as it is, anything else as JSON. */
+  readonly render: ((value: A) => string | ReadonlyArray<Content.Content>) | undefined
   /** What people are shown of a success. */
   readonly meta: ((value: A) => ToolResult.Json) | undefined
   /** Has the last word on the content of any result of this tool; `undefined` keeps what is there. */
@@ -78,7 +78,7 @@ export interface Any extends Pipeable {
   readonly timeoutMillis: number | undefined
   readonly concurrency: (parameters: any) => Concurrency
   readonly handler: (parameters: any) => Effect.Effect<any, any, any>
-  readonly render: (value: any, encoded: ToolResult.Json) => ReadonlyArray<Content.Content>
+  readonly render: ((value: any) => string | ReadonlyArray<Content.Content>) | undefined
   readonly meta: ((value: any) => ToolResult.Json) | undefined
   readonly finalContent: ((result: ToolResult.ToolResult) => ReadonlyArray<Content.Content> | undefined) | undefined
 }
@@ -191,8 +191,6 @@ const Proto = {
 // What OpenAI, Anthropic and MCP all accept.
 const validName = /^[a-zA-Z0-9_-]{1,64}$/
 
-const textBlock = (text: string): ReadonlyArray<Content.Content> => [{ type: "text", text }]
-
 const describeParameters = (name: string, parameters: Schema.Schema.AnyNoContext): JSONSchema.JsonSchema7Root => {
   try {
     return JSONSchema.make(parameters)
@@ -243,7 +241,7 @@ export const make = <
   const parameters = Schema.isSchema(options.parameters)
     ? (options.parameters as Schema.Schema.AnyNoContext)
     : (Schema.Struct(options.parameters as Schema.Struct.Fields) as unknown as Schema.Schema.AnyNoContext)
-  const { concurrency = "exclusive", render } = options
+  const { concurrency = "exclusive" } = options
   return Object.freeze(
     Object.assign(Object.create(Proto), {
       name,
@@ -256,12 +254,7 @@ export const make = <
         options.timeout === undefined ? undefined : timerMillis(options.timeout, `The timeout of tool "${name}"`), // W27
       concurrency: typeof concurrency === "function" ? concurrency : () => concurrency,
       handler: options.handler,
-      render: (value: Schema.Schema.Type<Success>, encoded: ToolResult.Json) => {
-        const rendered = render === undefined ? encoded : render(value)
-        return Array.isArray(rendered) && render !== undefined
-          ? rendered
-          : textBlock(typeof rendered === "string" ? rendered : JSON.stringify(rendered))
-      },
+      render: options.render,
       meta: options.meta,
       finalContent: options.finalContent
     })

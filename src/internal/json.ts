@@ -49,13 +49,16 @@ const copyArray = (value: ReadonlyArray<unknown>, ancestors: Array<object>): Jso
   return Object.freeze(copy)
 }
 
+const isEnumerable = Object.prototype.propertyIsEnumerable
+
 const copyRecord = (value: object, ancestors: Array<object>): Json | Lossy => {
   const prototype: unknown = Object.getPrototypeOf(value)
   if (prototype !== Object.prototype && prototype !== null) return new Lossy("an object that is not plain")
   const copy: { [key: string]: Json } = {}
-  const keys = Reflect.ownKeys(value)
-  if (Object.keys(value).length !== keys.length) return new Lossy("an object with symbols or hidden properties")
-  for (const key of keys as Array<string>) {
+  for (const key of Reflect.ownKeys(value)) {
+    if (typeof key === "symbol" || !isEnumerable.call(value, key)) {
+      return new Lossy("an object with symbols or hidden properties")
+    }
     const item = copyValue((value as Record<string, unknown>)[key], ancestors)
     if (item instanceof Lossy) return item.under(key)
     // Plain assignment to `__proto__` would set the prototype instead of a property.

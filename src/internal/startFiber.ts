@@ -7,9 +7,10 @@
  * that it forks with it.
  */
 import type * as Context from "effect/Context"
+import * as DefaultServices from "effect/DefaultServices"
 import type * as Effect from "effect/Effect"
 import type * as Fiber from "effect/Fiber"
-import type * as FiberRefs from "effect/FiberRefs"
+import * as FiberRefs from "effect/FiberRefs"
 import type * as FiberStatus from "effect/FiberStatus"
 import * as Runtime from "effect/Runtime"
 import * as RuntimeFlags from "effect/RuntimeFlags"
@@ -23,6 +24,8 @@ import type * as Tracer from "effect/Tracer"
 export interface Origin {
   readonly fiberRefs: FiberRefs.FiberRefs
   readonly runtimeFlags: RuntimeFlags.RuntimeFlags
+  /** Clock, tracer and random: in the fiber refs, too, but nearer at hand. */
+  readonly services: Context.Context<DefaultServices.DefaultServices>
   /** The span to continue: it lives in the context, which a started fiber brings of its own. */
   readonly parentSpan: Tracer.AnySpan | undefined
 }
@@ -35,6 +38,7 @@ export interface Origin {
 export const originOf = (fiber: Fiber.RuntimeFiber<unknown, unknown>, status: FiberStatus.Running): Origin => ({
   fiberRefs: fiber.getFiberRefs(),
   runtimeFlags: status.runtimeFlags,
+  services: fiber.currentDefaultServices,
   parentSpan: fiber.currentSpan
 })
 
@@ -46,8 +50,21 @@ export const originOf = (fiber: Fiber.RuntimeFiber<unknown, unknown>, status: Fi
 export const defaultOrigin: Origin = {
   fiberRefs: Runtime.defaultRuntime.fiberRefs,
   runtimeFlags: Runtime.defaultRuntime.runtimeFlags,
+  services: DefaultServices.liveServices,
   parentSpan: undefined
 }
+
+/**
+ * The origin that a runtime offers.
+ *
+ * @internal
+ */
+export const originOfRuntime = (runtime: Runtime.Runtime<never>): Origin => ({
+  fiberRefs: runtime.fiberRefs,
+  runtimeFlags: runtime.runtimeFlags,
+  services: FiberRefs.getOrDefault(runtime.fiberRefs, DefaultServices.currentServices),
+  parentSpan: undefined
+})
 
 const start = <A, E, R>(
   effect: Effect.Effect<A, E, R>,

@@ -10,7 +10,6 @@ import * as DefaultServices from "effect/DefaultServices"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as FiberId from "effect/FiberId"
-import * as FiberRefs from "effect/FiberRefs"
 import { type Origin, startFiber } from "./startFiber.js"
 
 const liveClock = Context.get(DefaultServices.liveServices, Clock.Clock)
@@ -27,8 +26,7 @@ export const maxTimerMillis = 2_147_483_647
  *
  * @internal
  */
-export const clockOf = (origin: Origin): Clock.Clock =>
-  Context.get(FiberRefs.getOrDefault(origin.fiberRefs, DefaultServices.currentServices), Clock.Clock)
+export const clockOf = (origin: Origin): Clock.Clock => Context.get(origin.services, Clock.Clock)
 
 /**
  * Calls `task` once after `millis`, unless the returned function is called before.

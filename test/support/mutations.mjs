@@ -56,8 +56,8 @@ const mutations = [
   {
     law: "O2 members told",
     file: "src/internal/cancellation/owner.ts",
-    find: "for (const member of this.members) member.cancelled(cause) // O2",
-    replace: "{}",
+    find: "this.members.forEach((member) => member.cancelled(cause)) // O2",
+    replace: "",
     tests: "test/internal/cancellation"
   },
   {

@@ -15,6 +15,7 @@ import * as CancelCause from "../../CancelCause.js"
 import { makeContainedController } from "../abort/containedController.js"
 import { onAbort } from "../abortListener.js"
 import { Settlement } from "../settlement.js"
+import { Members } from "./members.js"
 
 declare const opaque: unique symbol
 
@@ -54,7 +55,7 @@ export class Owner implements Member {
 
   private firstCause: CancelCause.CancelCause | undefined
   private controller: AbortController | undefined
-  private members: Set<Member> | undefined
+  private readonly members = new Members<Member>()
   private quiet: Settlement<void> | undefined
   private callsDone: (() => void) | undefined
   private unlisten: (() => void) | undefined
@@ -98,7 +99,7 @@ export class Owner implements Member {
     this.firstCause = cause
     this.onCancel?.()
     this.controller?.abort(CancelCause.toReason(cause))
-    if (this.members !== undefined) for (const member of this.members) member.cancelled(cause) // O2
+    this.members.forEach((member) => member.cancelled(cause)) // O2
     return true
   }
 
@@ -117,12 +118,11 @@ export class Owner implements Member {
   }
 
   join(member: Member): void {
-    if (this.members === undefined) this.members = new Set()
     this.members.add(member)
   }
 
   leave(member: Member): void {
-    if (this.members?.delete(member) === true && this.members.size === 0) {
+    if (this.members.remove(member) && this.members.isEmpty) {
       const quiet = this.quiet
       this.quiet = undefined
       quiet?.settle()
@@ -132,7 +132,7 @@ export class Owner implements Member {
   /** Stops what still runs, and calls `whenQuiet` once nothing does: in this step, if nothing ran. */
   quiesce(whenQuiet: () => void): void {
     if (this.state === "open") this.state = "ending"
-    if (this.members === undefined || this.members.size === 0) return whenQuiet()
+    if (this.members.isEmpty) return whenQuiet()
     if (this.quiet === undefined) this.quiet = new Settlement()
     // A member that leaves may have let another in (a finalizer that uses a capability), so look again.
     this.quiet.whenSettled(() => this.quiesce(whenQuiet))
@@ -208,7 +208,7 @@ export class Owner implements Member {
   }
 
   private stopMembers(): void {
-    if (this.members !== undefined) for (const member of this.members) member.stop()
+    this.members.forEach((member) => member.stop())
   }
 }
 

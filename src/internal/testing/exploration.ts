@@ -125,7 +125,8 @@ export class Exploration<A, E> {
   }
 
   async explore(): Promise<Report | Finding> {
-    const replay = this.options.replay ?? process.env.EXPLORE_REPLAY
+    const { EXPLORE_REPLAY } = process.env
+    const replay = this.options.replay ?? EXPLORE_REPLAY
     if (replay !== undefined && replay !== "") return this.replay(replay)
     const base = await this.run([], false)
     const uncertain = await this.differs(base)

@@ -104,9 +104,9 @@ class Driver {
     state.nextIsOpen = false // C3
     const quiet = new Settlement<void>()
     state.owner.quiesce(() => quiet.settle())
-    return Effect.map(this.awaitStage({ settlement: quiet, stop: () => {} }), () => {
+    return andThen(this.awaitStage({ settlement: quiet, stop: () => {} }), () => {
       state.enter("settled") // C4
-      return this.orAborted(upToDate(state, result))
+      return Effect.succeed(this.orAborted(upToDate(state, result)))
     })
   }
 

@@ -7,7 +7,8 @@
 import * as Either from "effect/Either"
 import * as ParseResult from "effect/ParseResult"
 import * as CancelCause from "../../CancelCause.js"
-import type * as Content from "../../Content.js"
+import * as Content from "../../Content.js"
+import type * as Tool from "../../Tool.js"
 import * as ToolError from "../../ToolError.js"
 import * as ToolResult from "../../ToolResult.js"
 import { type Json, materialize } from "../json.js"
@@ -164,8 +165,24 @@ const authored = (what: string, f: () => unknown): Either.Either<Json, string> =
   } catch (error) {
     return Either.left(`${what} failed: ${describeThrown(error).message}`)
   }
-  return Either.mapLeft(materialize(value), () => `${what} returned non-lossless JSON`)
+  return Either.mapLeft(materialize(value), (problem) =>
+    problem._tag === "Threw"
+      ? `${what} failed: ${describeThrown(problem.error).message}`
+      : `${what} returned non-lossless JSON`
+  )
 }
+
+/** What the model is shown of a success, or what is wrong with it. */
+const contentOf = (tool: Tool.Any, value: unknown, encoded: Json): ReadonlyArray<Content.Content> | string => {
+  const { render } = tool
+  if (render === undefined) return textContent(typeof encoded === "string" ? encoded : JSON.stringify(encoded))
+  const rendered = authored("output.render", () => render(value))
+  if (Either.isLeft(rendered)) return rendered.left
+  if (typeof rendered.right === "string") return textContent(rendered.right)
+  return isContent(rendered.right) ? rendered.right : "output.render returned something that is not content"
+}
+
+const textContent = (text: string): ReadonlyArray<Content.Content> => Object.freeze([Content.text(text)])
 
 /**
  * A success: its value encoded by the tool's schema, its content rendered by the tool.
@@ -190,10 +207,8 @@ export const success = (
         : `value is not lossless JSON (${problem.path} is ${problem.found})`
     ])
   }
-  const content = authored("output.render", () => tool.render(value, json.right))
-  if (Either.isLeft(content)) return invalidOutput(state, attempt, [content.left])
-  if (!isContent(content.right))
-    return invalidOutput(state, attempt, ["output.render returned something that is not content"])
+  const content = contentOf(tool, value, json.right)
+  if (typeof content === "string") return invalidOutput(state, attempt, [content])
   const meta = state.rootId === state.id ? tool.meta : undefined // people are shown the call of the model, not its parts
   const presented = meta === undefined ? undefined : authored("output.presentationMeta", () => meta(value))
   if (presented !== undefined && Either.isLeft(presented)) return invalidOutput(state, attempt, [presented.left])
@@ -201,7 +216,7 @@ export const success = (
     _tag: "Success",
     ...common(state, attempt),
     value: json.right,
-    content: content.right,
+    content,
     concludesTurn: attempt?.concludes ?? false,
     ...(presented === undefined ? undefined : { meta: presented.right })
   })

@@ -7,7 +7,6 @@
 import * as Context from "effect/Context"
 import * as DefaultServices from "effect/DefaultServices"
 import * as Effect from "effect/Effect"
-import * as FiberRefs from "effect/FiberRefs"
 import * as Metric from "effect/Metric"
 import * as MetricBoundaries from "effect/MetricBoundaries"
 import * as Tracer from "effect/Tracer"
@@ -17,8 +16,7 @@ import type { Origin } from "../startFiber.js"
 const nativeTracer = Context.get(DefaultServices.liveServices, Tracer.Tracer)
 
 const isTraced = (origin: Origin): boolean =>
-  origin.parentSpan !== undefined ||
-  Context.get(FiberRefs.getOrDefault(origin.fiberRefs, DefaultServices.currentServices), Tracer.Tracer) !== nativeTracer
+  origin.parentSpan !== undefined || Context.get(origin.services, Tracer.Tracer) !== nativeTracer
 
 /**
  * The body of a call, inside a span if somebody would see it.
@@ -58,16 +56,18 @@ const countOf = (code: string): Metric.Metric.Counter<number> => {
   return counter
 }
 
+const none: ReadonlyArray<never> = []
+
 let current = 0
 
 /** @internal */
 export const accepted = (): void => {
-  inFlight.unsafeUpdate(++current, [])
+  inFlight.unsafeUpdate(++current, none)
 }
 
 /** @internal */
 export const published = (result: ToolResult.ToolResult, quietMillis: number | undefined): void => {
-  inFlight.unsafeUpdate(--current, [])
-  countOf(result._tag === "Success" ? "OK" : result.code).unsafeUpdate(1, [])
-  if (quietMillis !== undefined) timeToQuiet.unsafeUpdate(quietMillis, [])
+  inFlight.unsafeUpdate(--current, none)
+  countOf(result._tag === "Success" ? "OK" : result.code).unsafeUpdate(1, none)
+  if (quietMillis !== undefined) timeToQuiet.unsafeUpdate(quietMillis, none)
 }
