@@ -112,7 +112,7 @@ export const never =
   (tag: string, options: { readonly after: string }): Invariant =>
   (run) => {
     const from = run.events.findIndex((event) => event.tag === options.after)
-    const late = from === -1 ? undefined : run.events.slice(from).find((event) => event.tag === tag)
+    const late = from === -1 ? undefined : run.events.slice(from + 1).find((event) => event.tag === tag)
     return late === undefined ? undefined : `"${tag}" happened in ${late.fiber} after "${options.after}"`
   }
 

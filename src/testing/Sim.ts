@@ -97,18 +97,20 @@ export const promise = <A>(
   name: string,
   outcomes: { readonly [outcome: string]: () => A }
 ): Effect.Effect<Promise<A>, never, Sim> =>
-  withSim(
-    (sim) =>
-      new Promise<A>((resolve, reject) => {
-        sim.addExternal(name, Object.keys(outcomes), (outcome) => {
-          try {
-            resolve((outcomes[outcome] as () => A)())
-          } catch (error) {
-            reject(error)
-          }
-        })
+  withSim((sim) => {
+    const promise = new Promise<A>((resolve, reject) => {
+      sim.addExternal(name, Object.keys(outcomes), (outcome) => {
+        try {
+          resolve((outcomes[outcome] as () => A)())
+        } catch (error) {
+          reject(error)
+        }
       })
-  )
+    })
+    // In some orders nobody listens yet, or any more: that must not end the process.
+    promise.catch(() => {})
+    return promise
+  })
 
 /**
  * Marks something for people who read a timeline.

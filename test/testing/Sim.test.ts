@@ -1,0 +1,185 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Cause, Effect, Exit, Fiber } from "effect"
+import { Explore, type Invariant, Sim } from "quiesce/testing"
+
+const outcomesOf = (report: Explore.Report): ReadonlyArray<string> => [...report.outcomes.keys()].sort()
+
+describe("Sim", () => {
+  it.effect("interrupts a fiber once, wherever it is", () =>
+    Effect.gen(function* () {
+      const scenario = Effect.gen(function* () {
+        const fiber = yield* Sim.fork("call")(Sim.external("answer", { yes: Effect.succeed("answered") }))
+        yield* Sim.interrupt(fiber)
+        const exit = yield* Fiber.await(fiber)
+        return Exit.match(exit, {
+          onSuccess: (value) => value,
+          onFailure: (cause) => (Cause.isInterruptedOnly(cause) ? "interrupted" : "failed")
+        })
+      })
+      assert.deepStrictEqual(outcomesOf(yield* Explore.check(scenario)), ["answered", "interrupted"])
+    })
+  )
+
+  it.effect("aborts a controller with a reason, at any step of any fiber", () =>
+    Effect.gen(function* () {
+      const scenario = Effect.gen(function* () {
+        const controller = new AbortController()
+        yield* Sim.abort(controller, "user")
+        yield* Effect.yieldNow()
+        const before = controller.signal.aborted
+        yield* Effect.yieldNow()
+        const after = controller.signal.aborted
+        return before === after ? (before ? "before" : "never") : `between, by ${controller.signal.reason}`
+      })
+      assert.deepStrictEqual(outcomesOf(yield* Explore.check(scenario)), ["before", "between, by user", "never"])
+    })
+  )
+
+  it.effect("lets a fault strike or not, and two faults only within the bound", () =>
+    Effect.gen(function* () {
+      const scenario = Effect.gen(function* () {
+        const struck: Array<string> = []
+        yield* Sim.fault("crash", () => struck.push("crash"))
+        yield* Sim.fault("close", () => struck.push("close"))
+        yield* Effect.yieldNow()
+        return struck.sort().join("+") || "calm"
+      })
+      const one = yield* Explore.check(scenario)
+      assert.deepStrictEqual(outcomesOf(one), ["calm", "close", "crash"])
+      const two = yield* Explore.check(scenario, { faults: 2 })
+      assert.deepStrictEqual(outcomesOf(two), ["calm", "close", "close+crash", "crash"])
+      const none = yield* Explore.check(scenario, { faults: 0 })
+      assert.deepStrictEqual(outcomesOf(none), ["calm"])
+    })
+  )
+
+  it.effect("gives every outcome of an external, and never none", () =>
+    Effect.gen(function* () {
+      const scenario = Sim.external("http", {
+        ok: Effect.succeed("200"),
+        "server, error": Effect.fail("500"),
+        slow: Effect.delay(Effect.succeed("200, late"), "1 hour")
+      }).pipe(Effect.catchAll((error) => Effect.succeed(`error ${error}`)))
+      const report = yield* Explore.check(scenario)
+      assert.deepStrictEqual(outcomesOf(report), ["200", "200, late", "error 500"])
+    })
+  )
+
+  it.effect("withdraws an external when whoever waits for it is interrupted", () =>
+    Effect.gen(function* () {
+      const scenario = Effect.gen(function* () {
+        const sim = yield* Sim.Sim
+        const answer = Effect.sync(() => sim.event("answered"))
+        const fiber = yield* Sim.fork("call")(Sim.external("answer", { yes: answer }))
+        yield* Sim.interrupt(fiber)
+        const exit = yield* Fiber.await(fiber)
+        yield* Effect.yieldNow()
+        return Exit.isSuccess(exit) ? "answered" : "withdrawn"
+      })
+      const truthful: Invariant.Invariant = ({ events, outcome }) =>
+        outcome === "withdrawn" && events.length > 1 ? "answered twice" : undefined
+      const report = yield* Explore.check(scenario, { invariants: [truthful] })
+      assert.deepStrictEqual(outcomesOf(report), ["answered", "withdrawn"])
+    })
+  )
+
+  it.effect("opens code with promises for other fibers at each await", () =>
+    Effect.gen(function* () {
+      const scenario = (opened: boolean) =>
+        Effect.gen(function* () {
+          const log: Array<string> = []
+          const promise = (name: string) =>
+            opened ? Sim.promise(name, { ok: () => name }) : Effect.sync(() => Promise.resolve(name))
+          const first = yield* promise("first")
+          const second = yield* promise("second")
+          const run = Effect.promise(async () => {
+            log.push("start")
+            await first
+            log.push("middle")
+            await second
+            log.push("end")
+          })
+          const other = Effect.zipRight(
+            Effect.yieldNow(),
+            Effect.sync(() => log.push("other"))
+          )
+          yield* Effect.all([run, other], { concurrency: 2 })
+          return log.join(" ")
+        })
+      const opened = yield* Explore.check(scenario(true))
+      assert.include(outcomesOf(opened), "start other middle end")
+      assert.include(outcomesOf(opened), "start middle other end")
+      const closed = yield* Explore.check(scenario(false))
+      assert.notInclude(outcomesOf(closed), "start middle other end")
+    })
+  )
+
+  it.effect("rejects a promise whose outcome throws", () =>
+    Effect.gen(function* () {
+      const scenario = Effect.gen(function* () {
+        const promise = yield* Sim.promise("http", {
+          ok: () => "200",
+          down: (): string => {
+            throw new Error("down")
+          }
+        })
+        return yield* Effect.promise(() => promise.then(String, (error: Error) => error.message))
+      })
+      assert.deepStrictEqual(outcomesOf(yield* Explore.check(scenario)), ["200", "down"])
+    })
+  )
+
+  it.effect("follows promise code through one await after the other", () =>
+    Effect.gen(function* () {
+      const scenario = Effect.gen(function* () {
+        let n = 0
+        for (let i = 0; i < 3; i++) n += yield* Effect.promise(async () => await Promise.resolve(1))
+        return String(n)
+      })
+      assert.deepStrictEqual(outcomesOf(yield* Explore.check(scenario)), ["3"])
+    })
+  )
+
+  it.effect("takes the word of a scenario for its outcome before its value", () =>
+    Effect.gen(function* () {
+      const report = yield* Explore.check(Effect.as(Sim.outcome("said"), "value"))
+      assert.deepStrictEqual(outcomesOf(report), ["said"])
+    })
+  )
+
+  it.effect("gives invariants the events in their order, with the fiber of each", () =>
+    Effect.gen(function* () {
+      const seen = new Set<string>()
+      const scenario = Effect.gen(function* () {
+        yield* Sim.event("begin")
+        const fiber = yield* Sim.fork("worker")(Sim.event("work"))
+        yield* Fiber.await(fiber)
+        yield* Sim.event("end")
+      })
+      const look: Invariant.Invariant = ({ events }) => {
+        seen.add(events.map(({ fiber, tag }) => `${fiber}:${tag}`).join(" "))
+        return undefined
+      }
+      yield* Explore.check(scenario, { invariants: [look] })
+      assert.deepStrictEqual([...seen], ["main:begin worker:work main:end"])
+    })
+  )
+
+  it.effect("keeps fibers, faults and externals of one name apart, whatever signs are in it", () =>
+    Effect.gen(function* () {
+      const scenario = Effect.gen(function* () {
+        const name = "a, b>c@d=e"
+        const ask = Sim.external(name, { "x,y": Effect.succeed("x"), "x=z": Effect.succeed("z") })
+        const first = yield* Sim.fork(name)(ask)
+        const second = yield* Sim.fork(name)(ask)
+        const results = yield* Fiber.joinAll([first, second])
+        if (results.join("") === "xz") yield* Effect.die("told apart")
+        return [...results].join("")
+      })
+      const failure = yield* Effect.flip(Explore.check(scenario))
+      const again = yield* Effect.flip(Explore.check(scenario, { replay: failure.schedule }))
+      assert.include(again.problem, "told apart")
+      assert.include(again.message, "a-b-c-d-e.1")
+    })
+  )
+})
