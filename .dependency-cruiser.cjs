@@ -88,6 +88,13 @@ module.exports = {
       to: { path: "node_modules/@effect/platform-node" }
     },
     {
+      name: "vitest-only-in-testing-vitest",
+      severity: "error",
+      comment: "It is an optional peer: the rest of the test kit works with any test runner.",
+      from: { path: "^src/", pathNot: "^src/testing/Vitest\\.ts$" },
+      to: { path: "node_modules/(?:@effect/)?vitest" }
+    },
+    {
       name: "no-undeclared-dependency",
       severity: "error",
       comment: "What src/ imports is a peer dependency: users have no other.",
