@@ -149,7 +149,7 @@ export class Exploration<A, E> {
     const schedule = parse(text)
     if ("problem" in schedule) return fail(schedule.problem, "", schedule.problem)
     const run = await this.run(schedule, false)
-    if (this.problem(run) !== undefined) return this.failure(run, 1)
+    if (this.look(run)) return this.failure(run, 1)
     return {
       schedules: 1,
       steps: run.steps,
