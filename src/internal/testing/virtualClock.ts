@@ -41,16 +41,18 @@ export class VirtualClock implements Clock.Clock {
   readonly currentTimeNanos = Effect.sync(() => this.unsafeCurrentTimeNanos())
 
   sleep(duration: Duration.Duration): Effect.Effect<void> {
-    const settlement = new Settlement<void>()
-    let timer: Timer | undefined
-    const start = Effect.suspend(() => {
-      const key = `t:${this.nameOf()}`
-      timer = { key, at: this.now + Duration.toMillis(duration), fire: () => settlement.settle() }
-      // A sleep that never ends is no timer: nothing is to wait for it.
-      if (Number.isFinite(timer.at)) this.timers.push(timer)
-      return settlement.wait()
+    return Effect.suspend(() => {
+      let timer: Timer | undefined
+      const wait = Effect.suspend(() => {
+        const settlement = new Settlement<void>()
+        const at = this.now + Duration.toMillis(duration)
+        timer = { key: `t:${this.nameOf()}`, at, fire: () => settlement.settle() }
+        // A sleep that never ends is no timer: nothing is to wait for it.
+        if (Number.isFinite(at)) this.timers.push(timer)
+        return settlement.wait()
+      })
+      return Effect.onInterrupt(wait, () => Effect.sync(() => timer !== undefined && this.remove(timer)))
     })
-    return Effect.onInterrupt(start, () => Effect.sync(() => timer !== undefined && this.remove(timer)))
   }
 
   /** The timers that are due next: time passes for all alike, so a later one never comes before an earlier one. */
