@@ -45,8 +45,8 @@ export interface Handle {
   readonly entered: Effect.Effect<number>
   /** How many bodies run now, finalizers included. */
   readonly running: Effect.Effect<number>
-  /** Waits until the handler has been called so many times in all. Default: once. */
-  readonly awaitEntered: (times?: number) => Effect.Effect<void>
+  /** Waits until bodies have begun to run so many times in all. Default: once. */
+  readonly awaitStarted: (times?: number) => Effect.Effect<void>
   /** Lets bodies that wait succeed, and later ones too. */
   readonly release: Effect.Effect<void>
 }
@@ -118,7 +118,7 @@ const make = <const Name extends string, E, R>(
       entered: Effect.sync(() => control.entered),
       running: Effect.sync(() => control.running),
       left: Effect.sync(() => control.left),
-      awaitEntered: (times = 1) => control.awaitEntered(times),
+      awaitStarted: (times = 1) => control.awaitStarted(times),
       release: Effect.sync(() => {
         control.released.settle()
       })
@@ -167,7 +167,7 @@ export const echo = <const Name extends string = "echo">(
  *     Effect.provide(ToolRuntime.layer({ toolkit: Toolkit.make(slow.tool) })),
  *     Effect.fork
  *   )
- *   yield* slow.awaitEntered()
+ *   yield* slow.awaitStarted()
  *   assert.strictEqual(yield* slow.running, 1)
  *   yield* slow.release
  *   return yield* Fiber.join(call)
@@ -202,7 +202,7 @@ export const gated = <const Name extends string = "gated">(
  * const program = Effect.gen(function* () {
  *   const stubborn = yield* Tools.stubborn()
  *   const fiber = yield* Effect.fork(stubborn.tool.handler({ text: "done" }))
- *   yield* stubborn.awaitEntered()
+ *   yield* stubborn.awaitStarted()
  *   yield* Fiber.interruptFork(fiber)
  *   assert.strictEqual(yield* stubborn.running, 1)
  *   yield* stubborn.release
@@ -253,7 +253,7 @@ const promising =
  * const program = Effect.gen(function* () {
  *   const cooperative = yield* Tools.cooperative()
  *   const fiber = yield* Effect.fork(Cancellation.own(cooperative.tool.handler({ text: "" })))
- *   yield* cooperative.awaitEntered()
+ *   yield* cooperative.awaitStarted()
  *   return yield* Fiber.interrupt(fiber)
  * })
  * assert.ok(Exit.isInterrupted(await Effect.runPromise(program)))
@@ -281,19 +281,22 @@ export const cooperative = <const Name extends string = "cooperative">(
  * @example
  * ```ts
  * import * as assert from "node:assert"
- * import { Cause, Chunk, Effect, Fiber } from "effect"
- * import { Cancellation } from "quiesce"
+ * import { Effect } from "effect"
+ * import { CancelCause, Cancellation, Toolkit, ToolRuntime } from "quiesce"
  * import { Tools } from "quiesce/testing"
  *
  * const program = Effect.gen(function* () {
  *   const late = yield* Tools.late({ message: "disk full" })
- *   const fiber = yield* Effect.fork(Effect.sandbox(Cancellation.own(late.tool.handler({ text: "" }))))
- *   yield* late.awaitEntered()
- *   yield* Fiber.interruptFork(fiber)
- *   return yield* Effect.flip(Fiber.join(fiber))
+ *   return yield* Effect.gen(function* () {
+ *     const call = yield* ToolRuntime.start({ id: "call_1", name: "late", parameters: {} })
+ *     yield* late.awaitStarted()
+ *     yield* call.cancel(CancelCause.user())
+ *     return yield* call.result
+ *   }).pipe(Cancellation.own, Effect.provide(ToolRuntime.layer({ toolkit: Toolkit.make(late.tool) })))
  * })
- * const failures = Cause.failures(await Effect.runPromise(program))
- * assert.deepStrictEqual(Chunk.toReadonlyArray(failures).map(String), ["ControlledFailure: disk full"])
+ * const result = await Effect.runPromise(program)
+ * assert.ok(result._tag === "Failure")
+ * assert.strictEqual(result.message, "disk full")
  * ```
  *
  * @since 0.1.0

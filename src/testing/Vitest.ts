@@ -203,7 +203,7 @@ const inheriting: Vitest.Methods = Object.setPrototypeOf(
  *       const stubborn = yield* Tools.stubborn()
  *       yield* Effect.gen(function* () {
  *         const call = yield* ToolRuntime.start({ id: "call_1", name: "stubborn", parameters: {} })
- *         yield* stubborn.awaitEntered()
+ *         yield* stubborn.awaitStarted()
  *         yield* call.cancel(CancelCause.user())
  *         assert.strictEqual(yield* call.phase, "dispatching")
  *         yield* stubborn.release

@@ -21,7 +21,7 @@ const settle = Effect.repeatN(Effect.yieldNow(), 50)
 const cancelled = (controlled: Tools.Any) =>
   Effect.gen(function* () {
     const call = yield* start(controlled.tool)
-    yield* controlled.awaitEntered()
+    yield* controlled.awaitStarted()
     assert.isTrue(yield* call.cancel(CancelCause.user()))
     yield* settle
     return call
@@ -51,7 +51,7 @@ describe("Tools", () => {
       assert.strictEqual(gated.tool.name, "slow")
       yield* Effect.gen(function* () {
         const calls = yield* Effect.all([start(gated.tool), start(gated.tool)])
-        yield* gated.awaitEntered(2)
+        yield* gated.awaitStarted(2)
         assert.deepStrictEqual(yield* running(gated), [2, 2])
         yield* gated.release
         for (const { result } of calls) assert.strictEqual((yield* result)._tag, "Success")
@@ -100,7 +100,7 @@ describe("Tools", () => {
         yield* Effect.gen(function* () {
           const { signal } = yield* Cancellation.Cancellation
           const fiber = yield* Effect.fork(controlled.tool.handler({ text: "done" }))
-          yield* controlled.awaitEntered()
+          yield* controlled.awaitStarted()
           yield* controlled.release
           assert.strictEqual(yield* Fiber.join(fiber), "done")
           assert.lengthOf(getEventListeners(signal, "abort"), 0)

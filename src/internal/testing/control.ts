@@ -19,27 +19,33 @@ export class Control {
   /** How much of what bodies left behind is still there. */
   left = 0
   readonly released = new Settlement<void>()
+  private started = 0
   private waiters: ReadonlyArray<Waiter> = []
 
   /** Counts a call of the handler, and makes its body. */
   enter<A, E, R>(body: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> {
     this.entered++
-    const waiters = this.waiters
-    this.waiters = waiters.filter(({ times }) => times > this.entered)
-    for (const { reached, times } of waiters) if (times <= this.entered) reached.settle()
     return Effect.acquireUseRelease(
-      Effect.sync(() => this.running++),
+      Effect.sync(() => this.start()),
       () => body,
       () => Effect.sync(() => this.running--)
     )
   }
 
-  awaitEntered(times: number): Effect.Effect<void> {
+  awaitStarted(times: number): Effect.Effect<void> {
     return Effect.suspend(() => {
       const reached = new Settlement<void>()
-      if (times <= this.entered) reached.settle()
+      if (times <= this.started) reached.settle()
       else this.waiters = [...this.waiters, { times, reached }]
       return reached.wait()
     })
+  }
+
+  private start(): void {
+    this.started++
+    this.running++
+    const waiters = this.waiters
+    this.waiters = waiters.filter(({ times }) => times > this.started)
+    for (const { reached, times } of waiters) if (times <= this.started) reached.settle()
   }
 }
