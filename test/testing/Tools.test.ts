@@ -1,8 +1,9 @@
 import { getEventListeners } from "node:events"
-import { assert, describe, it } from "@effect/vitest"
+import { assert, describe } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
-import { CancelCause, Cancellation, type Tool, Toolkit, ToolRuntime } from "quiesce"
-import { Tools } from "quiesce/testing"
+import { CancelCause, Cancellation, Policy, type Tool, Toolkit, type ToolResult, ToolRuntime } from "quiesce"
+import { Leaks, Sim, Tools, Transcript } from "quiesce/testing"
+import { it } from "quiesce/testing/Vitest"
 
 const start = (tool: Tool.Any, parameters: unknown = { text: "hi" }) =>
   ToolRuntime.start({ id: "c1", name: tool.name, parameters })
@@ -29,7 +30,44 @@ const cancelled = (controlled: Tools.Any) =>
 
 const running = (controlled: Tools.Any) => Effect.all([controlled.entered, controlled.running])
 
+/** A call that is released at some time, and cancelled at any time or never. */
+const raced = (make: Effect.Effect<Tools.Any>) =>
+  Effect.gen(function* () {
+    const controlled = yield* make
+    const published: Array<ToolResult.ToolResult> = []
+    const observe = Policy.observe("observe", (_, result) =>
+      Effect.sync(() => {
+        published.push(result)
+      })
+    )
+    const call = { id: "c1", name: controlled.tool.name, parameters: {} }
+    const toolkit = Toolkit.make(controlled.tool as Tool.Tool<string, any, any>)
+    const result = yield* Effect.gen(function* () {
+      const running = yield* ToolRuntime.start(call)
+      yield* Sim.fault("cancel", () => Effect.runFork(running.cancel(CancelCause.user())))
+      yield* Effect.fork(controlled.release)
+      return yield* running.result
+    }).pipe(Effect.provide(ToolRuntime.layer({ toolkit, policies: [observe] })), Cancellation.own, Leaks.check())
+    assert.strictEqual(yield* controlled.running, 0)
+    yield* Transcript.check(Transcript.step([call], published))
+    return result._tag === "Success" ? "Success" : result.code
+  })
+
 describe("Tools", () => {
+  const both = ["Success", "ABORTED"]
+  for (const [name, make, expect] of [
+    ["gated", Tools.gated(), both],
+    ["stubborn", Tools.stubborn(), both],
+    ["cooperative", Tools.cooperative(), both],
+    ["late", Tools.late(), ["Success", "CONTROLLED_FAILURE"]],
+    ["leaky", Tools.leaky({ leaves: "stubborn operation" }), both]
+  ] as const) {
+    it.explore(`${name} is answered once, and leaves nothing, whenever it is cancelled`, () => raced(make), {
+      preemptions: 0,
+      expect
+    })
+  }
+
   it.effect("echo answers with its text, or with nothing", () =>
     Effect.gen(function* () {
       const echo = yield* Tools.echo()
@@ -42,6 +80,8 @@ describe("Tools", () => {
         ["hi", ""]
       )
       assert.deepStrictEqual(yield* running(echo), [2, 0])
+      echo.tool.handler({ text: "made, and not run" })
+      assert.deepStrictEqual(yield* running(echo), [3, 0])
     })
   )
 
