@@ -14,7 +14,7 @@ export default defineConfig({
   },
   test: {
     include: ["test/**/*.test.ts"],
-    reporters: ["default", "./test/support/counts.ts"],
+    reporters: ["default", "./test/support/counts.ts", "./test/support/lawResults.ts"],
     coverage: {
       provider: "v8",
       include: ["src/**/*.ts"],

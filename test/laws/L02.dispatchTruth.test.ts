@@ -1,6 +1,6 @@
 import { assert, describe } from "@effect/vitest"
 import { Effect, Schedule } from "effect"
-import { Policy } from "quiesce"
+import { Policy, type ToolRuntime } from "quiesce"
 import { ended, executing, law, Witness, world } from "../support/laws.js"
 
 const twoSteps = Effect.zipRight(Effect.yieldNow(), Effect.succeed("done"))
@@ -35,8 +35,11 @@ describe("L2 dispatch truth", () => {
     Effect.gen(function* () {
       const witness = new Witness()
       const samples: Array<boolean> = []
-      const sample = Effect.suspend(() =>
-        Effect.map(here.runtime.inFlight, ([status]) => void samples.push(status?.dispatched === true))
+      let runtime: ToolRuntime.Service | undefined
+      const sample: Effect.Effect<void> = Effect.suspend(() =>
+        Effect.map(runtime?.inFlight ?? Effect.succeed([]), ([status]) => {
+          samples.push(status?.dispatched === true)
+        })
       )
       const body = Effect.suspend(() => {
         const first = witness.handlers === 1
@@ -52,6 +55,7 @@ describe("L2 dispatch truth", () => {
         )
       ]
       const here = yield* world(witness, [witness.tool(body)], policies)
+      runtime = here.runtime
       const code = yield* ended(yield* executing(here, ["cancelCall"]), witness)
       assert.notInclude(samples, false, "L2: dispatched was unset")
       return witness.handlers === 2 ? `${code} at the second attempt` : code

@@ -213,7 +213,7 @@ export const executing = (
     const controller = new AbortController()
     const { signal } = controller
     let struck: Kind | undefined
-    const fiber = yield* Effect.fork(Cancellation.ownSignal(execute, signal))
+    const fiber = yield* Sim.fork("call")(Cancellation.ownSignal(execute, signal))
     const happen: { readonly [K in Kind]: () => void } = {
       interrupt: () => fiber.unsafeInterruptAsFork(fiber.id()),
       signal: () => controller.abort(reason),
@@ -221,7 +221,6 @@ export const executing = (
       release: () => void Effect.runFork(release)
     }
     // In one step, so that nothing is decided before the call begins.
-    sim.name(fiber as Fiber.RuntimeFiber<unknown, unknown>, "call")
     for (const kind of kinds) {
       sim.addFault(kind, () => {
         struck = kind
