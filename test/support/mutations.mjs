@@ -11,7 +11,7 @@ import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
 
-/** `find` stands once in `file` and is replaced; `tests` must then fail. */
+/** `find` stands once in `file` and is replaced; `tests` (the one whose name contains `name`) must then fail. */
 const mutations = [
   {
     law: "A1 one listener",
@@ -312,119 +312,136 @@ const mutations = [
     file: "src/internal/toolRuntime/attempt.ts",
     find: "state.dispatched = true // L2",
     replace: "// L2",
-    tests: "test/laws/L02"
+    tests: "test/laws/L02",
+    name: "whose policy waits"
   },
   {
     law: "explored L2 early mark",
     file: "src/internal/toolRuntime/attempt.ts",
     find: "const attempt = new Attempt(state, owner)",
     replace: "const attempt = new Attempt(state, owner)\n  state.dispatched = true",
-    tests: "test/laws/L02"
+    tests: "test/laws/L02",
+    name: "whose policy waits"
   },
   {
     law: "explored L3 quiet",
     file: "src/internal/toolRuntime/driver.ts",
     find: "state.owner.quiesce(() => quiet.settle())",
     replace: "quiet.settle()",
-    tests: "test/laws/L03"
+    tests: "test/laws/L03",
+    name: "a wrapper stops waiting"
   },
   {
     law: "explored L3 members stopped",
     file: "src/internal/cancellation/owner.ts",
     find: "this.stopMembers() // O3",
     replace: "",
-    tests: "test/laws/L03"
+    tests: "test/laws/L03",
+    name: "forks a child"
   },
   {
     law: "explored L3 children",
     file: "src/internal/toolRuntime/attempt.ts",
     find: "  fiber.addObserver(() => {",
     replace: "  queueMicrotask(() => {",
-    tests: "test/laws/L03"
+    tests: "test/laws/L03",
+    name: "forks a child"
   },
   {
     law: "explored L4 operation awaited",
     file: "src/Cancellation.ts",
     find: "owner.join(running) // inside",
     replace: "void running // inside",
-    tests: "test/laws/L04"
+    tests: "test/laws/L04",
+    name: "own does not complete"
   },
   {
     law: "explored L5 late rejection",
     file: "src/Abort.ts",
     find: "owner.recordFailure(error) // L5: the next",
     replace: "// L5: the next",
-    tests: "test/laws/L05"
+    tests: "test/laws/L05",
+    name: "below mapError"
   },
   {
     law: "explored L5 only a success",
     file: "src/internal/toolRuntime/driver.ts",
     find: 'if (result._tag === "Failure" || cause === undefined) return result',
     replace: "if (cause === undefined) return result",
-    tests: "test/laws/L05"
+    tests: "test/laws/L05",
+    name: "a review blocks"
   },
   {
     law: "explored L6 first cause",
     file: "src/internal/cancellation/owner.ts",
     find: 'if (this.firstCause !== undefined || this.state === "ended") return false',
     replace: 'if (this.state === "ended") return false',
-    tests: "test/laws/L06"
+    tests: "test/laws/L06",
+    name: "two fibers and the host"
   },
   {
     law: "explored L6 host's reason",
     file: "src/CancelCause.ts",
     find: 'if (cause._tag === "HostSignal") return cause.reason',
     replace: "",
-    tests: "test/laws/L06"
+    tests: "test/laws/L06",
+    name: "owners that derive"
   },
   {
     law: "explored L7 only slow",
     file: "src/internal/toolRuntime/dispatch.ts",
     find: "if (isOnlyWrapperSlow(state, bounded))",
     replace: "if (false as boolean)",
-    tests: "test/laws/L07"
+    tests: "test/laws/L07",
+    name: "however slow"
   },
   {
     law: "explored L7 own timer",
     file: "src/internal/toolRuntime/dispatch.ts",
     find: "bounded.cause === expiry ?",
     replace: "bounded.cause !== undefined ?",
-    tests: "test/laws/L07"
+    tests: "test/laws/L07",
+    name: "race with the body"
   },
   {
     law: "explored L10 listener removed",
     file: "src/internal/cancellation/owner.ts",
     find: "this.unlisten?.() // O4",
     replace: "",
-    tests: "test/laws/L10"
+    tests: "test/laws/L10",
+    name: "two calls at once"
   },
   {
     law: "explored L10 pending",
     file: "src/internal/toolRuntime/driver.ts",
     find: "Effect.matchCauseEffect(this.restore(Effect.void), {",
     replace: "Effect.matchCauseEffect(Effect.void, {",
-    tests: "test/laws"
+    tests: "test/laws/L02",
+    name: "the smallest call"
   },
   {
     law: "explored L12 after abort",
     file: "src/internal/toolRuntime/driver.ts",
     find: "{ contexts: result.contexts }) // L12",
     replace: "{})",
-    tests: "test/laws/L12"
+    tests: "test/laws/L12",
+    name: "survives its abort"
   },
   {
     law: "explored L14 operation",
     file: "src/Cancellation.ts",
     find: 'if (owner.hasEnded) return Effect.dieMessage(endedMessage(`"${name}"`)) // L14',
     replace: "void name",
-    tests: "test/laws/L14"
+    tests: "test/laws/L14",
+    name: "a daemon of the body"
   },
   {
-    law: "explored stages after",
-    file: "src/internal/toolRuntime/driver.ts",
-    find: "const owner = new ShieldedOwner(this.state.caller)",
-    replace: "const owner = new Owner(this.state.owner)",
-    tests: "test/laws/stages"
+    law: "explored stages finish",
+    file: "src/internal/toolRuntime/dispatch.ts",
+    find: "followsCancel: !finishes",
+    replace: "followsCancel: true",
+    tests: "test/laws/stages",
+    name: "before and around that are to finish"
   }
 ]
 
@@ -468,14 +485,14 @@ const rows = []
 const dir = copyTree()
 let survived = 0
 try {
-  for (const { law, file, find, replace, tests } of mutations) {
+  for (const { law, file, find, name, replace, tests } of mutations) {
     if (!`${law} ${file}`.includes(wanted)) continue
     const target = path.join(dir, file)
     const original = fs.readFileSync(target, "utf8")
     fs.writeFileSync(target, apply(original, find, replace, file))
     const run = spawnSync(
       path.resolve("node_modules/.bin/vitest"),
-      ["run", tests, "--bail", "1", "--testTimeout", "4000"],
+      ["run", tests, "--bail", "1", "--testTimeout", "4000", ...(name === undefined ? [] : ["-t", name])],
       {
         cwd: dir,
         encoding: "utf8",

@@ -3,7 +3,18 @@
 import { spawnSync } from "node:child_process"
 
 // Names of npm scripts, the ones that fail fastest first. Add yours here.
-const steps = ["lint", "check", "build", "bench:counts", "test", "test:types", "test:docs", "api:check", "pack:check"]
+const steps = [
+  "lint",
+  "check",
+  "build",
+  "bench:counts",
+  "test",
+  "laws:check",
+  "test:types",
+  "test:docs",
+  "api:check",
+  "pack:check"
+]
 
 const option = (name) => {
   const at = process.argv.indexOf(name)
