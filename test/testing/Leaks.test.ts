@@ -25,6 +25,8 @@ const settle = Effect.repeatN(Effect.yieldNow(), 10)
 /** As `Effect.never`, which holds a timer too. */
 const waits = Effect.flatMap(Deferred.make<void>(), Deferred.await)
 
+const startBeside = () => Effect.runFork(waits)
+
 const named = (leaks: ReadonlyArray<Leaks.Leak>) =>
   leaks.map((leak) => (leak._tag === "Resource" ? leak.type : leak._tag))
 
@@ -66,7 +68,7 @@ describe("Leaks", () => {
     it.effect("finds daemons, and fibers that were started beside any runtime", () =>
       Effect.gen(function* () {
         yield* Effect.flatMap(leftBy(Effect.forkDaemon(waits)), onlyFiber)
-        yield* Effect.flatMap(leftBy(Effect.sync(() => Effect.runFork(waits))), onlyFiber)
+        yield* Effect.flatMap(leftBy(Effect.sync(startBeside)), onlyFiber)
         const captured = Effect.map(Effect.runtime<never>(), (runtime) => Runtime.runFork(runtime)(waits))
         yield* Effect.flatMap(leftBy(captured), onlyFiber)
       })

@@ -30,6 +30,10 @@ const cancelled = (controlled: Tools.Any) =>
 
 const running = (controlled: Tools.Any) => Effect.all([controlled.entered, controlled.running])
 
+const cancelNow = (running: ToolRuntime.RunningCall) => () => {
+  Effect.runFork(running.cancel(CancelCause.user()))
+}
+
 /** A call that is released at some time, and cancelled at any time or never. */
 const raced = (make: Effect.Effect<Tools.Any>) =>
   Effect.gen(function* () {
@@ -44,7 +48,7 @@ const raced = (make: Effect.Effect<Tools.Any>) =>
     const toolkit = Toolkit.make(controlled.tool as Tool.Tool<string, any, any>)
     const result = yield* Effect.gen(function* () {
       const running = yield* ToolRuntime.start(call)
-      yield* Sim.fault("cancel", () => Effect.runFork(running.cancel(CancelCause.user())))
+      yield* Sim.fault("cancel", cancelNow(running))
       yield* Effect.fork(controlled.release)
       return yield* running.result
     }).pipe(Effect.provide(ToolRuntime.layer({ toolkit, policies: [observe] })), Cancellation.own, Leaks.check())
@@ -80,7 +84,7 @@ describe("Tools", () => {
         ["hi", ""]
       )
       assert.deepStrictEqual(yield* running(echo), [2, 0])
-      echo.tool.handler({ text: "made, and not run" })
+      assert.isTrue(Effect.isEffect(echo.tool.handler({ text: "made, and not run" })))
       assert.deepStrictEqual(yield* running(echo), [3, 0])
     })
   )
