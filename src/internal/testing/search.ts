@@ -78,19 +78,21 @@ export const exhaustive = async <A, E>(options: SearchOptions<A, E>): Promise<Se
   }
   const first = await visit([])
   if (fails(first)) return { schedules, complete: false, failing: first }
-  // Only runs that can be departed from further are kept: the last level, the widest by far, never is.
-  let level = [first]
+  // Of a level only the schedules are kept, and of the last one, the widest by far, nothing. The points of a run, some
+  // hundred times as large, are looked at again when it is departed from: one run more for the hundred that follow.
+  let level: Array<Schedule> = [[]]
   while (level.length > 0) {
-    const next: Array<RunResult<A, E>> = []
+    const next: Array<Schedule> = []
     for (const parent of level) {
-      for (const { place, choices } of parent.points) {
+      const { points } = await run(parent, true)
+      for (const { place, choices } of points) {
         for (const choice of choices) {
           const deviation = { place, choice }
-          if (!fits(parent.schedule, deviation, bound)) continue
+          if (!fits(parent, deviation, bound)) continue
           if (schedules >= maxSchedules) return { schedules, complete: false, failing: undefined }
-          const child = await visit([...parent.schedule, deviation])
+          const child = await visit([...parent, deviation])
           if (fails(child)) return { schedules, complete: false, failing: child }
-          if (child.points.length > 0) next.push(child)
+          if (child.points.length > 0) next.push(child.schedule)
         }
       }
     }
