@@ -43,7 +43,11 @@ export const settledStage = <A>(value: A): Running<A> => {
  * @internal
  */
 export const ownedContext = (captured: Context.Context<never>, owner: Owner, origin: Origin): Map<string, unknown> => {
-  const services = new Map<string, unknown>(captured.unsafeMap)
+  const services = new Map<string, unknown>()
+  // Not `new Map(captured.unsafeMap)`: that makes an array for each entry on its way, for every call.
+  captured.unsafeMap.forEach((service, key) => {
+    services.set(key, service)
+  })
   services.set(Cancellation.Cancellation.key, owner)
   // Without a span of the caller there is none: what was captured may hold the span in which the runtime was built.
   if (origin.parentSpan === undefined) services.delete(Tracer.ParentSpan.key)
