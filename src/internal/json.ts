@@ -36,10 +36,15 @@ class Lossy {
   }
 }
 
+// Names and symbols are asked for apart: `Reflect.ownKeys` takes three times as long as both.
+const hasSymbols = (value: object): boolean => Object.getOwnPropertySymbols(value).length > 0
+
 const copyArray = (value: ReadonlyArray<unknown>, ancestors: Array<object>): Json | Lossy => {
   const length = value.length
-  // `length` is the one own key that is not an element: fewer keys mean a hole, more mean extra properties.
-  if (Reflect.ownKeys(value).length !== length + 1) return new Lossy("an array with holes or extra properties")
+  // `length` is the one own name that is not an element: fewer names mean a hole, more mean extra properties.
+  if (Object.getOwnPropertyNames(value).length !== length + 1 || hasSymbols(value)) {
+    return new Lossy("an array with holes or extra properties")
+  }
   const copy: Array<Json> = new Array(length)
   for (let i = 0; i < length; i++) {
     const item = copyValue(value[i], ancestors)
@@ -49,16 +54,15 @@ const copyArray = (value: ReadonlyArray<unknown>, ancestors: Array<object>): Jso
   return Object.freeze(copy)
 }
 
-const isEnumerable = Object.prototype.propertyIsEnumerable
-
 const copyRecord = (value: object, ancestors: Array<object>): Json | Lossy => {
   const prototype: unknown = Object.getPrototypeOf(value)
   if (prototype !== Object.prototype && prototype !== null) return new Lossy("an object that is not plain")
   const copy: { [key: string]: Json } = {}
-  for (const key of Reflect.ownKeys(value)) {
-    if (typeof key === "symbol" || !isEnumerable.call(value, key)) {
-      return new Lossy("an object with symbols or hidden properties")
-    }
+  const keys = Object.keys(value)
+  if (Object.getOwnPropertyNames(value).length !== keys.length || hasSymbols(value)) {
+    return new Lossy("an object with symbols or hidden properties")
+  }
+  for (const key of keys) {
     const item = copyValue((value as Record<string, unknown>)[key], ancestors)
     if (item instanceof Lossy) return item.under(key)
     // Plain assignment to `__proto__` would set the prototype instead of a property.
