@@ -15,7 +15,7 @@ const departures = (schedule: string): number => schedule.slice("x1/".length).sp
 
 const outcomesOf = (report: Explore.Report): ReadonlyArray<string> => [...report.outcomes.keys()].sort()
 
-const slow = 60_000
+const slow = 120_000
 
 describe("Explore, the seven bugs", () => {
   it.effect(
@@ -344,6 +344,29 @@ describe("Explore, what it controls", () => {
     })
   )
 
+  it.effect("takes nothing of the fibers that wake up in the middle of a run", () =>
+    Effect.gen(function* () {
+      const hops = Effect.repeatN(
+        Effect.promise(() => Promise.resolve()),
+        20
+      )
+      const fiber = yield* Sim.fork("call")(hops)
+      yield* Sim.interrupt(fiber)
+      yield* Fiber.await(fiber)
+    }).pipe(
+      (scenario) => Explore.check(scenario, { preemptions: 2 }),
+      Effect.as("explored"),
+      Effect.race(
+        // A wake-up of the event loop, which turns in the middle of runs.
+        Effect.repeatN(
+          Effect.async<void>((resume) => void setImmediate(() => resume(Effect.void))),
+          30
+        ).pipe(Effect.as("woken"))
+      ),
+      Effect.map((winner) => assert.strictEqual(winner, "woken"))
+    )
+  )
+
   it.effect("ends when it is interrupted", () =>
     Effect.gen(function* () {
       const fiber = yield* Effect.fork(Explore.check(pipeline(), { invariants: truths, preemptions: 3, faults: 2 }))
@@ -400,6 +423,23 @@ describe("Explore, replay", () => {
       assert.strictEqual(report.schedules, 1)
       assert.isFalse(report.complete)
     })
+  )
+
+  it.effect("takes the schedule of the environment, and before it the one it is given", () =>
+    Effect.acquireUseRelease(
+      Effect.sync(() => {
+        Object.assign(process.env, { EXPLORE_REPLAY: "x1/call@3>nobody" })
+      }),
+      () =>
+        Effect.gen(function* () {
+          assert.include((yield* failureOf(pipeline())).problem, `"call@3>nobody", was never reached`)
+          assert.strictEqual((yield* Explore.check(pipeline(), { replay: "x1/" })).schedules, 1)
+        }),
+      () =>
+        Effect.sync(() => {
+          Reflect.deleteProperty(process.env, "EXPLORE_REPLAY")
+        })
+    )
   )
 
   it.effect("says where a schedule no longer fits the program", () =>
@@ -492,8 +532,11 @@ describe("Explore, what is wrong with every scenario", () => {
   it.effect("reports a livelock, at every granularity", () =>
     Effect.gen(function* () {
       for (const granularity of ["op", "effect", "suspension"] as const) {
-        const { problem } = yield* failureOf(Effect.forever(Effect.void), { maxSteps: 200, granularity })
-        assert.strictEqual(problem, "livelock: the run took more than 200 steps")
+        const spin: Effect.Effect<void> = Effect.suspend(() => spin)
+        for (const loop of [Effect.forever(Effect.void), spin]) {
+          const { problem } = yield* failureOf(loop, { maxSteps: 200, granularity })
+          assert.strictEqual(problem, "livelock: the run took more than 200 steps")
+        }
       }
     })
   )
