@@ -16,12 +16,22 @@ import { isFunction } from "effect/Predicate"
 import type * as Runtime from "effect/Runtime"
 import * as RuntimeFlags from "effect/RuntimeFlags"
 import * as CancelCause from "./CancelCause.js"
-import { Cancellation, endedMessage, logLateFailures, ownerIn, toService } from "./Cancellation.js"
+import {
+  Cancellation,
+  endedMessage,
+  isCleaningUp,
+  logLateFailures,
+  ownerIn,
+  parentIn,
+  shield,
+  toService
+} from "./Cancellation.js"
 import { Bridge, type Settled } from "./internal/abort/bridge.js"
+import { specificFailure } from "./internal/cancellation/classify.js"
 import { Owner } from "./internal/cancellation/owner.js"
 import { interruptionCause, runOwned } from "./internal/cancellation/runOwned.js"
 import { report } from "./internal/report.js"
-import { defaultOrigin, type Origin, originOf, originOfRuntime, startFiber } from "./internal/startFiber.js"
+import { defaultOrigin, type Origin, originOf, originOfRuntime, startProtectedFiber } from "./internal/startFiber.js"
 
 /**
  * What the body of a promise operation is given.
@@ -65,15 +75,19 @@ const start = <A, E>(
     Effect.uninterruptibleMask((restore) => {
       const owner = ownerIn(fiber.currentContext)
       if (owner.hasEnded) return Effect.dieMessage(endedMessage("A promise operation")) // L14
-      if (owner.cause !== undefined) return Effect.interrupt // L10: a cancelled owner starts nothing
+      if (isCleaningUp(owner, status)) return shield(start(options, interrupted))
+      if (owner.cause !== undefined || owner.isEnding) return Effect.interrupt // L10: a cancelled owner starts nothing
       const bridge = new Bridge<A>(owner, fiber)
       bridge.start(options.try)
       return Effect.matchCauseEffect(restore(bridge.settlement.wait()), {
-        onSuccess: (settled) => conclude(settled, bridge, owner, options),
+        onSuccess: (settled) => Effect.ensuring(conclude(settled, bridge, owner, options), leaving(bridge)),
         onFailure: (interruption) => interrupted(bridge, owner, interruption, () => originOf(fiber, status))
       })
     })
   )
+
+/** An owner is quiet only when a failure has been mapped and recorded, and a late value released (L3). */
+const leaving = <A>(bridge: Bridge<A>): Effect.Effect<void> => Effect.sync(() => bridge.leave())
 
 const conclude = <A, E>(
   settled: Settled<A>,
@@ -94,7 +108,7 @@ const conclude = <A, E>(
  * An interruption aborts the body's signal with the owner's reason and waits for the promise; what it then rejects with,
  * if that is not the cancellation itself, is added to the interruption, kept with a cancelled owner, and logged
  * otherwise (L5). A value that comes too late goes to `release`. The promise is not started under a cancelled owner
- * (L10). Nothing is left behind: no listener, no running promise, no unhandled rejection.
+ * (L10), except in a protected region, where clean-up must be able to work and is shielded. Nothing is left behind: no listener, no running promise, no unhandled rejection.
  *
  * Errors are mapped by `catch`, in here, and not by a `mapError` behind it: Effect strips the failures of an interrupted
  * fiber there. Without `catch` a rejection fails as `UnknownException`.
@@ -129,9 +143,10 @@ export const fromPromise: {
 const settleFirst = <A, E>(options: FromPromiseOptions<A, E>): Effect.Effect<A, E, Cancellation> =>
   start(options, (bridge, owner, interruption) => {
     bridge.abort(interruptionCause(interruption))
-    return Effect.flatMap(bridge.settlement.wait(), (settled) =>
+    const after = Effect.flatMap(bridge.settlement.wait(), (settled) =>
       afterInterruption(settled, bridge, owner, options, interruption)
     )
+    return Effect.ensuring(after, leaving(bridge))
   })
 
 const afterInterruption = <A, E>(
@@ -182,7 +197,7 @@ export const abandon = <A, E>(
   start(options, (bridge, owner, interruption, originNow) => {
     const origin = originNow()
     bridge.abort(interruptionCause(interruption))
-    owner.leave(bridge)
+    bridge.leave()
     owner.recordEscape(`${options.name} (abandoned)`)
     bridge.settlement.whenSettled((settled) => {
       if (settled._tag === "Resolved" || bridge.isCancellation(settled.error)) return
@@ -194,14 +209,6 @@ export const abandon = <A, E>(
     )
   })
 
-/**
- * Whether something failed that is not the cancellation of `owner` itself.
- */
-const failureIn = (cause: Cause.Cause<unknown>, owner: Owner): { readonly error: unknown } | undefined => {
-  if (!Cause.isInterruptedOnly(cause)) return { error: Cause.squash(cause) }
-  return owner.lateFailures.length > 0 ? { error: owner.lateFailures[0] } : undefined
-}
-
 const run = <A, E, R>(
   effect: Effect.Effect<A, E, R>,
   context: Context.Context<Exclude<R, Cancellation>>,
@@ -210,27 +217,31 @@ const run = <A, E, R>(
 ): Promise<A> =>
   new Promise((resolve, reject) => {
     if (signal?.aborted === true) return reject(signal.reason) // L10: not one operation runs
-    const owner = new Owner(undefined)
+    // A runtime that was captured under an owner brings it: the work is that owner's (L14).
+    const parent = parentIn(context as Context.Context<never>)
+    if (parent?.hasEnded === true) return reject(new Error(endedMessage("An effect")))
+    const owner = new Owner(parent)
     if (signal !== undefined) owner.follow(signal)
+    if (owner.cause !== undefined) {
+      owner.end()
+      return reject(CancelCause.toReason(owner.cause))
+    }
     const owned = Context.add(context, Cancellation, toService(owner)) as Context.Context<R>
     const interruptible = {
       ...origin,
       runtimeFlags: RuntimeFlags.enable(origin.runtimeFlags, RuntimeFlags.Interruption)
     }
     const program = Effect.flatMap(runOwned(effect, owner, owned, context, interruptible, identity), (exit) => {
-      if (Exit.isSuccess(exit)) return Effect.sync(() => resolve(exit.value))
-      const failure = failureIn(exit.cause, owner)
-      const unseen = owner.lateFailures.filter((error) => error !== failure?.error)
-      return Effect.zipRight(
-        logLateFailures(unseen),
-        Effect.sync(() => {
-          if (failure !== undefined)
-            reject(failure.error) // L5: specific beats generic
-          else reject(CancelCause.toReason(owner.cause ?? interruptionCause(exit.cause))) // L6
-        })
-      )
+      const failure = Exit.isSuccess(exit) ? undefined : specificFailure(exit.cause, owner)
+      if (Exit.isSuccess(exit)) resolve(exit.value)
+      else if (failure !== undefined)
+        reject(failure.error) // L5: specific beats generic
+      else reject(CancelCause.toReason(owner.cause ?? interruptionCause(exit.cause))) // L6
+      return parent === undefined
+        ? logLateFailures(owner.lateFailures.filter((error) => error !== failure?.error))
+        : Effect.void
     })
-    startFiber(program, Context.empty(), origin)
+    startProtectedFiber(program, Context.empty(), origin)
   })
 
 /**

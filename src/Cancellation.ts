@@ -20,6 +20,7 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import type * as Fiber from "effect/Fiber"
 import * as FiberId from "effect/FiberId"
+import type * as FiberStatus from "effect/FiberStatus"
 import { dual } from "effect/Function"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
@@ -27,7 +28,7 @@ import { isString } from "effect/Predicate"
 import * as RuntimeFlags from "effect/RuntimeFlags"
 import type * as Scope from "effect/Scope"
 import * as CancelCause from "./CancelCause.js"
-import { type Member, Owner, ShieldedOwner } from "./internal/cancellation/owner.js"
+import { type Member, Owner, ScopedOwner, ShieldedOwner } from "./internal/cancellation/owner.js"
 import { runOwned } from "./internal/cancellation/runOwned.js"
 import { misuse } from "./internal/invariant.js"
 import { Settlement } from "./internal/settlement.js"
@@ -79,7 +80,12 @@ export const ownerIn = (context: Context.Context<never>): Owner => {
   )
 }
 
-const parentIn = (context: Context.Context<never>): Owner | undefined =>
+/**
+ * The owner in a context, if there is one.
+ *
+ * @internal
+ */
+export const parentIn = (context: Context.Context<never>): Owner | undefined =>
   context.unsafeMap.has(Cancellation.key) ? ownerIn(context) : undefined
 
 /**
@@ -167,6 +173,14 @@ interface Timing {
   readonly cause: CancelCause.CancelCause
 }
 
+/**
+ * Whether something runs in a protected region of an owner that is being stopped: clean-up, which must be able to work.
+ *
+ * @internal
+ */
+export const isCleaningUp = (owner: Owner, status: FiberStatus.Running): boolean =>
+  (owner.cause !== undefined || owner.isEnding) && !RuntimeFlags.interruptible(status.runtimeFlags)
+
 // One way to become an owner; the public ones differ in what else may cancel it.
 const ownWith = <A, E, R, B = never, E2 = never, R2 = never>(
   self: Effect.Effect<A, E, R>,
@@ -179,7 +193,10 @@ const ownWith = <A, E, R, B = never, E2 = never, R2 = never>(
   Effect.withFiberRuntime((fiber, status) =>
     Effect.uninterruptibleMask((restore) => {
       const parent = parentIn(fiber.currentContext)
-      if (parent?.hasEnded === true) return Effect.dieMessage(endedMessage("An owner"))
+      if (parent?.hasEnded === true) return Effect.dieMessage(endedMessage("An owner")) // L14
+      if (parent !== undefined && isCleaningUp(parent, status)) {
+        return shield(ownWith(self, options)) as Effect.Effect<A | B, E | E2, Owned<R> | R2>
+      }
       const origin = originOf(fiber, status)
       const owner = new Owner(parent)
       if (options.signal !== undefined) owner.follow(options.signal)
@@ -226,7 +243,8 @@ export const logLateFailures = (failures: ReadonlyArray<unknown>): Effect.Effect
  * Completes when `self` has ended and every operation that was started under it, by whatever fiber, has too. An
  * interruption cancels the owner with `Interrupted`, interrupts `self` and waits for the same. When the owner is
  * cancelled (a derived one with its parent), calls in flight end first, each with its result; then `self` is interrupted
- * where it next waits. If the owner in context is cancelled already, `self` is not started and this is interrupted.
+ * where it next waits. If the owner in context is cancelled already, `self` is not started and this is interrupted; in a
+ * protected region, where clean-up must be able to work, it runs shielded instead.
  *
  * @example
  * ```ts
@@ -356,7 +374,9 @@ export const withDeadline: {
  * Runs `self` under an owner that the cancellation of the owner in context does not touch, for clean-up that must use
  * capabilities after a cancel.
  *
- * The owner in context waits for it all the same. It is no way to outlive a caller.
+ * The owner in context waits for it all the same: it is no way to outlive a caller. It holds off the owner's cancellation,
+ * not an interruption of the fiber; clean-up runs in a protected region anyway, and there capabilities, promises and derived
+ * owners are shielded without it.
  *
  * @example
  * ```ts
@@ -391,7 +411,8 @@ export const shield = <A, E, R>(self: Effect.Effect<A, E, R>): Effect.Effect<A, 
 /**
  * An owner that lives as long as the surrounding scope: for pools, watchers, connections and sessions.
  *
- * Closing the scope cancels it with `Disposed`, interrupts the operations that still run under it and waits for them.
+ * It derives from the owner in context, where there is one, and ends with that at the latest. Closing the scope cancels it
+ * with `Disposed`, interrupts the operations that still run under it and waits for them.
  *
  * @example
  * ```ts
@@ -412,7 +433,12 @@ export const shield = <A, E, R>(self: Effect.Effect<A, E, R>): Effect.Effect<A, 
  */
 export const ownScoped: Effect.Effect<Context.Context<Cancellation>, never, Scope.Scope> = Effect.map(
   Effect.acquireRelease(
-    Effect.withFiberRuntime<Owner>((fiber) => Effect.sync(() => new Owner(parentIn(fiber.currentContext)))),
+    Effect.withFiberRuntime<Owner>((fiber) => {
+      const parent = parentIn(fiber.currentContext)
+      return parent?.hasEnded === true
+        ? Effect.dieMessage(endedMessage("A scoped owner")) // L14
+        : Effect.sync(() => new ScopedOwner(parent))
+    }),
     (owner) => {
       const quiet = new Settlement<void>()
       owner.cancel(CancelCause.disposed())

@@ -19,12 +19,12 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
-import * as CancelCause from "./CancelCause.js"
+import type * as CancelCause from "./CancelCause.js"
 import { type Cancellation, endedMessage, ownerIn, timerMillis } from "./Cancellation.js"
 import { Approval } from "./capability/Approval.js"
-import { Owner } from "./internal/cancellation/owner.js"
 import { Settlement } from "./internal/settlement.js"
 import { originOf, startProtectedFiber } from "./internal/startFiber.js"
+import { Attempt } from "./internal/toolRuntime/attemptState.js"
 import { type Phase as CallPhase, CallState } from "./internal/toolRuntime/callState.js"
 import { drive } from "./internal/toolRuntime/driver.js"
 import { Registry, registerTool } from "./internal/toolRuntime/registry.js"
@@ -32,7 +32,7 @@ import { RuntimeState } from "./internal/toolRuntime/runtimeState.js"
 import * as Policy from "./Policy.js"
 import type * as Tool from "./Tool.js"
 import type * as ToolCall from "./ToolCall.js"
-import type { ToolContext } from "./ToolContext.js"
+import { ToolContext } from "./ToolContext.js"
 import * as ToolError from "./ToolError.js"
 import type * as Toolkit from "./Toolkit.js"
 import type * as ToolResult from "./ToolResult.js"
@@ -190,9 +190,11 @@ const accept = (
   status: FiberStatus.Running
 ): CallState => {
   const caller = ownerIn(fiber.currentContext)
-  const owner = new Owner(caller)
-  if (caller.isEnding) owner.cancel(CancelCause.parent())
-  const state = new CallState(runtime, call, caller, owner, originOf(fiber, status))
+  // Read before anything is joined: a getter of the host may throw.
+  const { id, name, rootId, agent } = call
+  const context = fiber.currentContext.unsafeMap.get(ToolContext.key)
+  const body = context instanceof Attempt ? context.owner : undefined
+  const state = new CallState(runtime, { id, name, rootId, agent }, caller, body, originOf(fiber, status))
   runtime.accepted(state)
   return state
 }
@@ -230,7 +232,7 @@ const startCall = (
     )
     return Effect.succeed({
       callId: state.id,
-      result: Effect.suspend(() => result.wait()),
+      result: Effect.suspend(() => result.waitTidily()),
       cancel: (cause) => Effect.sync(() => state.cancel(cause)),
       phase: Effect.sync(() => state.phase)
     })

@@ -102,7 +102,12 @@ export * as ToolContext from "./ToolContext.js"
  * @since 0.1.0
  */
 export * as ToolError from "./ToolError.js"
-
+/**
+ * A set of tools with distinct names.
+ *
+ * @since 0.1.0
+ */
+export * as Toolkit from "./Toolkit.js"
 /**
  * How a call ended: one frozen value, the same for the caller, every observer and the store (L1).
  *
@@ -112,7 +117,6 @@ export * as ToolError from "./ToolError.js"
  * @since 0.1.0
  */
 export * as ToolResult from "./ToolResult.js"
-
 /**
  * Runs tool calls under policies: every call that is accepted ends in exactly one truthful result, and the result is
  * published only when everything that the call started is quiet.
@@ -124,10 +128,3 @@ export * as ToolResult from "./ToolResult.js"
  * @since 0.1.0
  */
 export * as ToolRuntime from "./ToolRuntime.js"
-
-/**
- * A set of tools with distinct names.
- *
- * @since 0.1.0
- */
-export * as Toolkit from "./Toolkit.js"

@@ -1,6 +1,6 @@
 import { getEventListeners } from "node:events"
 import { assert, describe, it } from "@effect/vitest"
-import { Cause, Context, Deferred, Effect, Exit, Fiber, Logger, Option, type Runtime } from "effect"
+import { Cause, Context, Deferred, Effect, Exit, Fiber, Logger, Option, Runtime } from "effect"
 import { Abort, type CancelCause, Cancellation } from "quiesce"
 
 const listeners = (signal: AbortSignal): number => getEventListeners(signal, "abort").length
@@ -126,7 +126,7 @@ describe("Abort", () => {
       })
     )
 
-    it.effect("L10: nothing starts under a cancelled owner, in a protected region either", () =>
+    it.effect("L10: nothing starts under a cancelled owner", () =>
       Effect.gen(function* () {
         let ran = 0
         const controller = new AbortController()
@@ -134,13 +134,40 @@ describe("Abort", () => {
           ran++
           return Promise.resolve(1)
         })
-        const body = Effect.zipRight(
-          Effect.sync(() => controller.abort()),
-          Effect.exit(op)
-        )
+        // Interruptible, on a fiber that nobody interrupts: only the owner's cause can keep it from starting.
+        const body = Effect.gen(function* () {
+          const runtime = yield* Effect.runtime<Cancellation.Cancellation>()
+          controller.abort()
+          return yield* Fiber.await(Runtime.runFork(runtime)(Effect.interruptible(op)))
+        })
         const exit = yield* Effect.uninterruptible(Cancellation.ownSignal(body, controller.signal))
         assert.isTrue(Exit.isInterrupted(exit))
         assert.strictEqual(ran, 0)
+      })
+    )
+
+    it.effect("clean-up by a promise runs after a cancel, with a signal that is not aborted", () =>
+      Effect.gen(function* () {
+        const log: Array<string> = []
+        const begun = yield* Deferred.make<void>()
+        const controller = new AbortController()
+        const step = (name: string) =>
+          Effect.orDie(
+            Abort.fromPromise(({ signal }) => {
+              log.push(`${name}${signal.aborted ? ", aborted" : ""}`)
+              return Promise.resolve()
+            })
+          )
+        const body = Effect.acquireUseRelease(
+          step("open"),
+          () => Effect.zipRight(Deferred.succeed(begun, undefined), Effect.never),
+          () => Effect.zipRight(step("close"), Cancellation.own(step("told")))
+        )
+        const fiber = yield* Effect.fork(Cancellation.ownSignal(body, controller.signal))
+        yield* Deferred.await(begun)
+        controller.abort()
+        yield* Fiber.await(fiber)
+        assert.deepStrictEqual(log, ["open", "close", "told"])
       })
     )
 

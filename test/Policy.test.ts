@@ -2,7 +2,6 @@ import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect, Fiber, Schedule, TestClock } from "effect"
 import { Content, Policy, ToolContext, ToolResult } from "quiesce"
 import {
-  aborted,
   failed,
   HarnessError,
   policyFailed,
@@ -247,7 +246,7 @@ describe("Policy", () => {
     )
 
     for (const road of roads) {
-      it.scoped(`a cancel ends the back-off at once ${road.name}`, () =>
+      it.scoped(`a cancel ends the back-off at once, and the attempt's own failure stands ${road.name}`, () =>
         Effect.gen(function* () {
           const t = yield* setup({
             policies: [Policy.retry({ schedule: Schedule.spaced("1 hour") })],
@@ -259,7 +258,7 @@ describe("Policy", () => {
           yield* running.cancel
           assert.deepStrictEqual(
             yield* running.result,
-            aborted(road.cause, { body: "failed", bodyFailure: reported, contexts: texts("child") })
+            { ...failure, contexts: texts("child") } // L5
           )
           assert.strictEqual(bodies(t), 1)
         })

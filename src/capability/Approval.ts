@@ -121,11 +121,12 @@ export const layer = <R = never>(
       Effect.context<Exclude<R, Cancellation.Cancellation>>(),
       (context): Service => ({
         request: (request) =>
-          Effect.mapInputContext(
-            ask(request),
-            (owned: Context.Context<Cancellation.Cancellation>) =>
-              // The captured context goes under the caller's owner, never over it.
-              Context.merge(context, owned) as Context.Context<R>
+          Effect.flatMap(Cancellation.Cancellation, (owner) =>
+            // The caller's owner over what the approver was built with, and nothing else of the caller's.
+            Effect.provide(
+              ask(request),
+              Context.add(context, Cancellation.Cancellation, owner) as unknown as Context.Context<R>
+            )
           ).pipe(Cancellation.operation("ask for approval"))
       })
     )

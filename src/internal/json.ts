@@ -120,6 +120,7 @@ export const materialize = (value: unknown): Either.Either<Json, NotJson> => {
 export const freezePlain = (value: unknown): unknown => {
   if (typeof value !== "object" || value === null || Object.isFrozen(value)) return value
   if (!Array.isArray(value) && Object.getPrototypeOf(value) !== Object.prototype) return value
+  Object.freeze(value) // before its parts: a decoded value may have a cycle
   for (const item of Object.values(value)) freezePlain(item)
-  return Object.freeze(value)
+  return value
 }

@@ -33,6 +33,20 @@ export class Settlement<A> {
     return true
   }
 
+  /** As `wait`, for waits that may be given up many times: an interruption forgets the waiter. Dearer than `wait`. */
+  waitTidily(): Effect.Effect<A> {
+    return this.done
+      ? Effect.succeed(this.value as A)
+      : Effect.async<A>((resume) => {
+          const waiter = (value: A) => resume(Effect.succeed(value))
+          this.whenSettled(waiter)
+          // Should this canceler be lost, nothing is: a waiter that is told too late does nothing.
+          return Effect.sync(() => {
+            this.waiters = this.waiters?.filter((other) => other !== waiter)
+          })
+        })
+  }
+
   /** Calls `waiter` with the value, now if it is there already. */
   whenSettled(waiter: (value: A) => void): void {
     if (this.done) waiter(this.value as A)

@@ -5,7 +5,7 @@
  *
  * B1. The promise is awaited whatever happens to the fiber: no caller leaves before it has settled (L3, L4).
  * B2. Its signal is made when the body reads it, aborts with the owner's reason, and is never aborted by success (L10).
- * B3. It is a member of its owner from before it starts until it has settled, so the owner's end stops and awaits it too
+ * B3. It is a member of its owner from before it starts until what it settled with is dealt with, so the owner's end stops and awaits it too
  *     when it was started from a daemon fiber or a callback (L3, L14).
  * B4. A rejection always has a handler: none reaches `unhandledRejection` (L10).
  */
@@ -51,7 +51,7 @@ export class Bridge<A> implements Member, Given {
   get signal(): AbortSignal {
     if (this.controller === undefined) {
       this.controller = makeContainedController() // B2
-      const cause = this.owner.cause ?? this.stopped
+      const cause = this.stopped ?? this.owner.cause
       if (cause !== undefined) this.controller.abort(CancelCause.toReason(cause))
     }
     return this.controller.signal
@@ -59,22 +59,19 @@ export class Bridge<A> implements Member, Given {
 
   start(body: (given: Given) => PromiseLike<A>): void {
     this.owner.join(this) // B3
-    let promise: PromiseLike<A>
     try {
-      promise = body(this)
+      // `resolve` takes in plain values and foreign thenables as well; a promise may bring a `then` that throws.
+      Promise.resolve(body(this)).then(
+        (value) => this.settlement.settle({ _tag: "Resolved", value }),
+        (error) => this.settlement.settle({ _tag: "Rejected", error }) // B4
+      )
     } catch (error) {
-      this.settle({ _tag: "Rejected", error })
-      return
+      this.settlement.settle({ _tag: "Rejected", error })
     }
-    // `resolve` takes in plain values and foreign thenables as well.
-    Promise.resolve(promise).then(
-      (value) => this.settle({ _tag: "Resolved", value }),
-      (error) => this.settle({ _tag: "Rejected", error }) // B4
-    )
   }
 
-  private settle(settled: Settled<A>): void {
-    this.settlement.settle(settled)
+  /** What it started has settled, and what came of that is in good hands. */
+  leave(): void {
     this.owner.leave(this)
   }
 

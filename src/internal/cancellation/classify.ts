@@ -32,13 +32,25 @@ export const isCancellation = (error: unknown, cause: CancelCause.CancelCause): 
 export const specificFailure = (
   cause: Cause.Cause<unknown>,
   owner: Owner
+): { readonly error: unknown; readonly isDefect: boolean } | undefined =>
+  failureIn(cause, owner) ??
+  (owner.cause !== undefined && owner.lateFailures.length > 0
+    ? { error: owner.lateFailures[0], isDefect: false }
+    : undefined)
+
+/**
+ * The first failure or defect of a cause that is not the cancellation of `owner`.
+ *
+ * @internal
+ */
+export const failureIn = (
+  cause: Cause.Cause<unknown>,
+  owner: Owner
 ): { readonly error: unknown; readonly isDefect: boolean } | undefined => {
   const isSpecific = (error: unknown) => owner.cause === undefined || !isCancellation(error, owner.cause)
   for (const error of Cause.failures(cause)) if (isSpecific(error)) return { error, isDefect: false }
   for (const error of Chunk.toReadonlyArray(Cause.defects(cause))) {
     if (isSpecific(error)) return { error, isDefect: true }
   }
-  return owner.cause !== undefined && owner.lateFailures.length > 0
-    ? { error: owner.lateFailures[0], isDefect: false }
-    : undefined
+  return undefined
 }

@@ -96,10 +96,12 @@ export class Owner implements Member {
   /** Cancels, unless it has been cancelled or has ended. */
   cancel(cause: CancelCause.CancelCause): boolean {
     if (this.firstCause !== undefined || this.state === "ended") return false // O1
-    this.firstCause = cause
+    // A listener on the parent's signal may get here before the parent has told its members.
+    const first = this.parent?.firstCause ?? cause // O1
+    this.firstCause = first
     this.onCancel?.()
-    this.controller?.abort(CancelCause.toReason(cause))
-    this.members.forEach((member) => member.cancelled(cause)) // O2
+    this.controller?.abort(CancelCause.toReason(first))
+    this.members.forEach((member) => member.cancelled(first)) // O2
     return true
   }
 
@@ -117,8 +119,11 @@ export class Owner implements Member {
     this.stopMembers()
   }
 
+  /** Lets a member in. It is told at once of what members were told before it came. */
   join(member: Member): void {
     this.members.add(member)
+    if (this.firstCause !== undefined) member.cancelled(this.firstCause)
+    if (this.state !== "open") member.stop()
   }
 
   leave(member: Member): void {
@@ -141,6 +146,7 @@ export class Owner implements Member {
 
   /** Ends a quiet owner. */
   end(): void {
+    if (this.state === "ended") return
     this.state = "ended"
     this.unlisten?.() // O4
     this.unlisten = undefined
@@ -150,7 +156,6 @@ export class Owner implements Member {
 
   /** Cancels `other` too, which derives from somewhere else, until that ends. */
   lend(other: Owner): void {
-    if (this.firstCause !== undefined) other.cancel(this.firstCause)
     if (other.lender !== undefined) return
     other.lender = this
     this.join(other)
@@ -165,7 +170,7 @@ export class Owner implements Member {
   /** Stops and awaits what is left, hands on what nobody has seen, ends, and then calls `whenEnded`. */
   conclude(whenEnded: () => void): void {
     this.quiesce(() => {
-      this.bequeath()
+      if (!this.hasEnded) this.bequeath()
       this.end()
       whenEnded()
     })
@@ -187,12 +192,13 @@ export class Owner implements Member {
     return false
   }
 
-  callStarted(): void {
-    for (let owner: Owner | undefined = this; owner !== undefined; owner = owner.parent) owner.calls++
+  /** Counts a call, up to the owner of the body that made it: what is above that knows the outer call. */
+  callStarted(body: Owner | undefined): void {
+    for (let owner: Owner | undefined = this; owner !== undefined && owner !== body; owner = owner.parent) owner.calls++
   }
 
-  callEnded(): void {
-    for (let owner: Owner | undefined = this; owner !== undefined; owner = owner.parent) {
+  callEnded(body: Owner | undefined): void {
+    for (let owner: Owner | undefined = this; owner !== undefined && owner !== body; owner = owner.parent) {
       owner.wasAnswered = true
       if (--owner.calls > 0 || owner.callsDone === undefined) continue
       const done = owner.callsDone
@@ -236,5 +242,17 @@ export class ShieldedOwner extends Owner {
 
   protected override bequeath(): void {
     for (const what of this.escaped) this.shieldedIn.recordEscape(what)
+  }
+}
+
+/**
+ * An owner that ends with a scope of its own. Where the owner above ends first, it takes this one with it.
+ *
+ * @internal
+ */
+export class ScopedOwner extends Owner {
+  override stop(): void {
+    super.stop()
+    this.conclude(() => {})
   }
 }

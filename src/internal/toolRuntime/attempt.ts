@@ -39,6 +39,7 @@ const outcomeOf = (
   if (specific !== undefined) {
     attempt.end = "failed"
     attempt.ownFailure = reported(specific.error, "TOOL_FAILURE")
+    state.namedFailure = specific.error
     return failure(state, attempt.ownFailure, attempt) // L5
   }
   if (owner.cause !== undefined) return aborted(state, owner.cause, attempt)

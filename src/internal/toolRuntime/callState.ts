@@ -13,7 +13,7 @@ import * as CancelCause from "../../CancelCause.js"
 import type * as Policy from "../../Policy.js"
 import type * as ToolCall from "../../ToolCall.js"
 import type * as ToolResult from "../../ToolResult.js"
-import type { Owner } from "../cancellation/owner.js"
+import { Owner } from "../cancellation/owner.js"
 import { invariant } from "../invariant.js"
 import type { Json } from "../json.js"
 import type { Origin } from "../startFiber.js"
@@ -48,6 +48,13 @@ const order: { readonly [P in Phase]: number } = {
   published: 7
 }
 
+/**
+ * The fields of a call, read once.
+ *
+ * @internal
+ */
+export type Accepted = Pick<ToolCall.ToolCall, "id" | "name" | "rootId" | "agent">
+
 /** @internal */
 export class CallState implements AttemptHost, InFlight {
   readonly runtime: RuntimeState<CallState>
@@ -57,6 +64,8 @@ export class CallState implements AttemptHost, InFlight {
   readonly agent: string | undefined
   /** The caller's owner. */
   readonly caller: Owner
+  /** The owner of the body that made the call, where a body did. */
+  readonly body: Owner | undefined
   /** The call's own. */
   readonly owner: Owner
   readonly origin: Origin
@@ -87,18 +96,24 @@ export class CallState implements AttemptHost, InFlight {
   readonly made = new Map<ToolResult.ToolResult, Attempt | undefined>()
   /** Those of them that no `after` policy is asked about: a policy has failed. */
   unreviewed: ToolResult.ToolResult | undefined
-  /** What came of a `next` that an owner of the wrapper's own, such as a deadline, has stopped. */
-  stoppedNext: ToolResult.ToolResult | undefined
-  /** What a policy failed with after the cancel: the wrappers around it may have been stopped before they saw it. */
-  lateFailure: ToolResult.ToolResult | undefined
+  /** The failure of a body that its result names, to tell it from those that nobody has seen. */
+  namedFailure: unknown
 
-  constructor(runtime: RuntimeState<CallState>, call: ToolCall.ToolCall, caller: Owner, owner: Owner, origin: Origin) {
+  constructor(
+    runtime: RuntimeState<CallState>,
+    call: Accepted,
+    caller: Owner,
+    body: Owner | undefined,
+    origin: Origin
+  ) {
     this.runtime = runtime
     this.id = call.id
     this.rootId = call.rootId ?? call.id
     this.name = call.name
     this.agent = call.agent
     this.caller = caller
+    this.body = body
+    const owner = new Owner(caller)
     this.owner = owner
     this.origin = origin
     this.policies = runtime.registry.policiesFor(call.agent)
@@ -121,6 +136,14 @@ export class CallState implements AttemptHost, InFlight {
       agent: this.agent
     })
     return this.seen
+  }
+
+  /** Forgets what is large: a kept handle of a call must not keep what the model sent. */
+  forget(): void {
+    this.json = undefined
+    this.parameters = undefined
+    this.seen = undefined
+    this.made.clear()
   }
 
   enter(phase: Phase): void {

@@ -3,7 +3,8 @@
  *
  * Invariants
  *
- * D1. Each wrapper that waits runs on a fiber of its own, except that wrappers which are interrupted together share one.
+ * D1. Each wrapper runs on a fiber of its own, and what it runs as `next` is owned by it: when it returns, what still
+ *     runs of that is stopped and awaited.
  * D2. A deadline is an owner derived for what it bounds; whether it, or something else, stopped the body is asked of
  *     that owner's first cause (L6, L7).
  * D3. What a wrapper returns and did not get from `next` is checked like the output of the tool.
@@ -15,7 +16,7 @@ import * as CancelCause from "../../CancelCause.js"
 import * as Cancellation from "../../Cancellation.js"
 import type * as Policy from "../../Policy.js"
 import type * as ToolResult from "../../ToolResult.js"
-import { specificFailure } from "../cancellation/classify.js"
+import { failureIn } from "../cancellation/classify.js"
 import { Owner, ShieldedOwner } from "../cancellation/owner.js"
 import { Settlement, waitOrStop } from "../settlement.js"
 import { type Origin, originOf } from "../startFiber.js"
@@ -26,7 +27,7 @@ import type { CallState } from "./callState.js"
 import { normalize } from "./normalize.js"
 import type { Registered } from "./registry.js"
 import { aborted, policyFailure, timedOut } from "./results.js"
-import { called, concluding, inContext, ownedContext, type Running, startStage } from "./stage.js"
+import { called, ownedContext, type Running, settledStage, startStage } from "./stage.js"
 
 type Around = Registered<Policy.Around<never>>
 
@@ -45,6 +46,8 @@ export const startNext = (
   origin: Origin
 ): Running<ToolResult.ToolResult> => {
   const entry = state.policies.around[index]
+  if (owner.cause !== undefined && isAround(entry))
+    return settledStage<ToolResult.ToolResult>(aborted(state, owner.cause)) // C3
   if (entry === undefined) return startAttempt(state, owner, origin)
   if (isAround(entry)) return startWrapper(state, index, entry, owner, origin)
   const millis = state.tool?.tool.timeoutMillis
@@ -99,57 +102,44 @@ const expired = (state: CallState, bounded: Owner, expiry: CancelCause.CancelCau
     : timedOut(state, expiry as Extract<CancelCause.CancelCause, { readonly _tag: "Deadline" }>, attempt)
 }
 
+/** One run of a wrapper. */
+interface Wrapping {
+  /** The owner that its own operations have. */
+  readonly given: Owner
+  /** The owner of what it runs as `next`. The same, unless the wrapper is to finish although the call is cancelled. */
+  readonly next: Owner
+  /** Whether it may still run its `next`. */
+  isOpen: boolean
+  /** What came last of its `next`: its answer, where it is stopped before it can give one. */
+  last: ToolResult.ToolResult | undefined
+}
+
 /** `next` as a wrapper gets it. */
-const nextOf = (state: CallState, index: number, owner: Owner, given: Owner): Policy.Next =>
+const nextOf = (state: CallState, index: number, wrapping: Wrapping): Policy.Next =>
   Effect.withFiberRuntime((fiber, status) =>
     Effect.uninterruptibleMask((restore) => {
-      if (!state.nextIsOpen) {
+      if (!wrapping.isOpen || !state.nextIsOpen) {
         return Effect.dieMessage(`"next" of call "${state.id}" was run after its wrapper had returned`) // C3
       }
-      const inContext = Cancellation.ownerIn(fiber.currentContext)
-      const derived = inContext !== given && inContext.isUnder(given)
       const running = startNext(
         state,
         index,
-        derived ? followBoth(inContext, owner, given) : owner,
+        ownerOfNext(wrapping, Cancellation.ownerIn(fiber.currentContext)),
         originOf(fiber, status)
       )
-      const waiting = waitOrStop(running.settlement, restore, running.stop)
-      if (!derived) return waiting
-      return Effect.map(waiting, (result) => {
-        // Stopped by the wrapper's own owner, which interrupts the wrapper next: nobody else may see this result.
-        if (inContext.cause !== undefined && owner.cause === undefined) state.stoppedNext = result
-        return result
+      running.settlement.whenSettled((result) => {
+        wrapping.last = result
       })
+      return waitOrStop(running.settlement, restore, running.stop)
     })
   ) as Policy.Next
 
-/** The owner for a `next` that a wrapper runs under one of its own, such as a deadline. */
-const followBoth = (derived: Owner, owner: Owner, given: Owner): Owner => {
+/** The owner for a `next`: the wrapper's, or one that the wrapper derived from its own, such as a deadline. */
+const ownerOfNext = ({ given, next }: Wrapping, owner: Owner): Owner => {
+  if (owner === given || !owner.isUnder(given)) return next
   // A wrapper that is to finish works under an owner which the cancel does not reach; its `next` must be reached.
-  if (given !== owner) owner.lend(derived)
-  return derived
-}
-
-// Wrappers next to each other that are interrupted together run as one effect on one fiber (D1).
-const wrapperEffect = (
-  state: CallState,
-  index: number,
-  entry: Around,
-  owner: Owner,
-  given: Owner
-): Effect.Effect<ToolResult.ToolResult, unknown> => {
-  const following = state.policies.around[index + 1]
-  const inner =
-    entry.policy.onCancel === "interrupt" && isAround(following) && following.policy.onCancel === "interrupt"
-      ? Effect.map(
-          Effect.exit(
-            inContext(wrapperEffect(state, index + 1, following, owner, given), following.context, entry.context)
-          ),
-          (exit) => resultOf(state, owner, exit)
-        )
-      : nextOf(state, index + 1, owner, given)
-  return Effect.suspend(() => called(() => entry.policy.wrap(state.view, inner)))
+  if (given !== next) next.lend(owner)
+  return owner
 }
 
 const startWrapper = (
@@ -160,21 +150,34 @@ const startWrapper = (
   origin: Origin
 ): Running<ToolResult.ToolResult> => {
   const finishes = entry.policy.onCancel === "finish"
-  const given = finishes ? new ShieldedOwner(owner) : owner
+  const next = new Owner(owner)
+  const given = finishes ? new ShieldedOwner(owner) : next
+  const wrapping: Wrapping = { given, next, isOpen: true, last: undefined }
   const stage = startStage({
-    effect: wrapperEffect(state, index, entry, owner, given),
+    effect: Effect.suspend(() => called(() => entry.policy.wrap(state.view, nextOf(state, index + 1, wrapping)))),
     owner,
     context: Context.unsafeMake<never>(ownedContext(entry.context, given, origin)),
     origin,
     followsCancel: !finishes,
-    interpret: (exit) => resultOf(state, owner, exit)
+    interpret: (exit) => {
+      wrapping.isOpen = false
+      return exit
+    }
   })
-  if (given === owner) return stage
-  // An outer wrapper that the cancel interrupts interrupts its `next` with it. This one is to finish all the same.
+  const settlement = new Settlement<ToolResult.ToolResult>()
+  stage.settlement.whenSettled((exit) =>
+    // What it left running of its `next` may be what it is stopped before it can answer with, so that ends first (D1).
+    next.conclude(() => {
+      const result = resultOf(state, owner, exit, wrapping.last)
+      if (given === next) settlement.settle(result)
+      else given.conclude(() => settlement.settle(result))
+    })
+  )
+  // An outer wrapper that the cancel interrupts interrupts its `next` with it. One that is to finish does all the same.
   const stop = () => {
-    if (owner.cause === undefined) stage.stop()
+    if (!finishes || owner.cause === undefined) stage.stop()
   }
-  return concluding(given, { settlement: stage.settlement, stop })
+  return { settlement, stop }
 }
 
 /** What a wrapper returned, as a result of this call (D3). It may be anything, and throw when it is looked at. */
@@ -185,22 +188,22 @@ const returned = (state: CallState, value: ToolResult.ToolResult): ToolResult.To
   return policyFailure(state, new Error("a wrapper returned something that is not a ToolResult"))
 }
 
-/** What became of a wrapper, as the result that it stands for. */
+/** What became of a wrapper, as the result that it stands for. `last` is what came last of its `next`. */
 const resultOf = (
   state: CallState,
   owner: Owner,
-  exit: Exit.Exit<ToolResult.ToolResult, unknown>
+  exit: Exit.Exit<ToolResult.ToolResult, unknown>,
+  last: ToolResult.ToolResult | undefined
 ): ToolResult.ToolResult => {
   if (Exit.isSuccess(exit)) return returned(state, exit.value)
-  const specific = specificFailure(exit.cause, owner)
-  if (specific !== undefined) return policyFailure(state, specific.error) // L5
-  if (owner.cause === undefined) {
-    return state.stoppedNext ?? policyFailure(state, new Error("a wrapper interrupted itself"))
-  }
-  // The wrapper was stopped before it could answer. What failed by itself meanwhile must not be hidden by that.
-  if (state.lateFailure !== undefined) return state.lateFailure
-  const late = state.attempt
-  return late?.outcome !== undefined && !late.settledInTime && late.ownFailure !== undefined
-    ? late.outcome
-    : aborted(state, owner.cause)
+  const own = failureIn(exit.cause, owner)
+  if (own !== undefined) return policyFailure(state, own.error) // L5
+  // It was stopped before it could answer. What its `next` failed with by itself must not be hidden by that (L5).
+  if (last?._tag === "Failure" && !isAbort(last)) return last
+  if (owner.cause !== undefined) return aborted(state, owner.cause)
+  // Stopped by an owner of its own, such as a deadline, which has stopped its `next` as well; or by itself.
+  return last?._tag === "Failure" ? last : policyFailure(state, new Error("a wrapper interrupted itself"))
 }
+
+const isAbort = (result: ToolResult.Failure): boolean =>
+  result.code === "ABORTED" || result.code === "ABORTED_BEFORE_DISPATCH"

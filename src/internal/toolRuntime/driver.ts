@@ -5,7 +5,7 @@
  * Being interrupted while it waits cancels the call's owner, nothing else: what is then stopped, and what counts, is the
  * same as for every other way of cancelling. The two roads of docs/design.md meet in `awaitStage`.
  */
-import type * as Cause from "effect/Cause"
+import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import type * as Exit from "effect/Exit"
 import type * as ToolCall from "../../ToolCall.js"
@@ -20,7 +20,7 @@ import { gate, type Verdict } from "./gate.js"
 import { decode, type Early, gateCancelled, takeIn } from "./intake.js"
 import { revise, upToDate } from "./normalize.js"
 import { finalize, startObservers } from "./publish.js"
-import { aborted } from "./results.js"
+import { aborted, failure } from "./results.js"
 import { startReview } from "./review.js"
 import type { Running } from "./stage.js"
 
@@ -52,7 +52,25 @@ class Driver {
     this.restore = restore
   }
 
+  /** A defect of ours must not leave a call without a result, or its owner without an end (L1). */
   run(call: ToolCall.ToolCall): Result {
+    return Effect.catchAllCause(
+      Effect.suspend(() => this.drive(call)),
+      (cause) => {
+        const { state } = this
+        state.runtime.log(
+          state,
+          "A call could not be driven to its end; this is a bug in quiesce, please report it",
+          cause
+        )
+        const message = "the outcome of the call is not known, because of a bug in quiesce"
+        const result = failure(state, { code: "OUTCOME_UNKNOWN", message })
+        return andThen(this.settle(result), (settled) => this.tell(settled))
+      }
+    )
+  }
+
+  private drive(call: ToolCall.ToolCall): Result {
     const { state } = this
     const early = takeIn(state, call)
     if (early !== undefined) return this.finish(early)
@@ -102,9 +120,7 @@ class Driver {
   private settle(result: ToolResult.ToolResult): Result {
     const { state } = this
     state.nextIsOpen = false // C3
-    const quiet = new Settlement<void>()
-    state.owner.quiesce(() => quiet.settle())
-    return andThen(this.awaitStage({ settlement: quiet, stop: () => {} }), () => {
+    return andThen(this.quiet(), () => {
       state.enter("settled") // C4
       return Effect.succeed(this.orAborted(upToDate(state, result)))
     })
@@ -118,22 +134,43 @@ class Driver {
     )
   }
 
-  /** Fixes the result, tells the observers, and lets go of the call (L1, C1). */
+  /** Fixes the result. While it was reviewed, a daemon may have started something new: that ends first (C4). */
   private publish(reviewed: ToolResult.ToolResult): Result {
+    return andThen(this.quiet(), () => {
+      this.state.enter("reviewed")
+      return this.tell(finalize(this.state, reviewed))
+    })
+  }
+
+  /** Tells the observers, and lets go of the call (L1, C1). */
+  private tell(result: ToolResult.ToolResult): Result {
     const { state } = this
-    state.enter("reviewed")
-    const result = finalize(state, reviewed)
-    const release = (): ToolResult.ToolResult => {
-      state.enter("published")
-      state.owner.end()
-      state.runtime.published(state, result)
-      return result
-    }
-    if (state.policies.observers.length === 0) return Effect.succeed(release())
-    return Effect.map(
+    const release = (): Result =>
+      andThen(this.quiet(), () => {
+        state.enter("published")
+        for (const error of state.owner.lateFailures) {
+          if (error === state.namedFailure) continue
+          state.runtime.log(state, "An operation failed while it was being cancelled", Cause.fail(error)) // L5
+        }
+        // The body that made this call is not quiet as long as what escaped from here runs (L4).
+        if (state.body !== undefined) for (const what of state.owner.escaped) state.caller.recordEscape(what)
+        state.owner.end()
+        state.forget()
+        state.runtime.published(state, result)
+        return Effect.succeed(result)
+      })
+    if (state.policies.observers.length === 0) return release()
+    return andThen(
       this.underReviewOwner((owner) => startObservers(state, owner, result)),
       release
     )
+  }
+
+  /** Stops what still runs under the call's owner, and waits for it. */
+  private quiet(): Effect.Effect<void> {
+    const quiet = new Settlement<void>()
+    this.state.owner.quiesce(() => quiet.settle())
+    return this.awaitStage({ settlement: quiet, stop: () => {} })
   }
 
   /** Waits for a stage. An interruption of the wait is one more way to cancel the call. */

@@ -79,6 +79,7 @@ const askPolicies = (
   const policies = state.policies.before
   let ask = asked
   for (let i = from; i < policies.length; i++) {
+    if (state.isCancelled) return Effect.succeed(cancelled) // C3: nobody else is asked
     const entry = policies[i] as Before
     const decision = called(() => entry.policy.decide(state.view))
     // A decision that needs no fiber gets none: an Exit is its own result.
@@ -146,6 +147,7 @@ const askPerson = (
   awaitStage: Await,
   ask: Extract<Policy.Decision, { readonly _tag: "Ask" }>
 ): Effect.Effect<Verdict> => {
+  if (state.isCancelled) return Effect.succeed(cancelled) // C3
   const approval = state.runtime.approval
   if (approval === undefined) {
     return Effect.succeed(denied(state, ask.reason ?? `tool "${state.name}" requires approval (not yet supported)`))

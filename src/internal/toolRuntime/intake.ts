@@ -63,7 +63,10 @@ export const decode = (state: CallState): Early | undefined => {
   if (state.tool === undefined) return { result: unknownTool(state), reviewed: true }
   const decoded = state.tool.decode(state.json)
   if (Either.isLeft(decoded)) return { result: invalidArguments(state, decoded.left), reviewed: true }
-  state.parameters = freezePlain(decoded.right)
+  try {
+    freezePlain(decoded.right)
+  } catch {} // a getter of the schema's own classes
+  state.parameters = decoded.right
   state.enter("decoded")
   return undefined
 }

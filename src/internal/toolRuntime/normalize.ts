@@ -11,7 +11,7 @@ import type * as Content from "../../Content.js"
 import * as ToolResult from "../../ToolResult.js"
 import type { CallState } from "./callState.js"
 import { freezeContent, frozenAs } from "./frozen.js"
-import { failure, successFromEncoded } from "./results.js"
+import { aborted, failure, successFromEncoded } from "./results.js"
 
 /**
  * The same result with other contexts or content, still known as this call's own.
@@ -37,9 +37,14 @@ export const revise = <R extends ToolResult.ToolResult>(
  * @internal
  */
 export const upToDate = (state: CallState, result: ToolResult.ToolResult): ToolResult.ToolResult => {
-  const body = state.made.get(result)?.end ?? result.body
-  return result.dispatched === state.dispatched && result.body === body
-    ? result
+  const attempt = state.made.get(result)
+  const body = attempt?.end ?? result.body
+  if (result.dispatched === state.dispatched && result.body === body) return result
+  // Made before a handler was called after all: it may not say any more that none was (L2).
+  const isStale = result._tag === "Failure" && result.code === "ABORTED_BEFORE_DISPATCH" && state.made.has(result)
+  const { cause } = state.owner
+  return isStale && cause !== undefined
+    ? revise(state, aborted(state, cause), { contexts: result.contexts })
     : revise(state, result, { dispatched: state.dispatched, body }) // L2
 }
 

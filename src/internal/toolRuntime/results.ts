@@ -109,7 +109,11 @@ export const timedOut = (
  */
 export const reported = (error: unknown, code: "TOOL_FAILURE" | "POLICY_FAILURE"): ToolResult.Reported => {
   const thrown = describeThrown(error)
-  return Object.freeze({ code: thrown.code ?? code, name: thrown.name ?? nameOf(code), message: thrown.message })
+  // Our own codes say what the runtime knows, such as that nothing ran: nobody else may claim them (L2). A policy that
+  // fails may say that it denies.
+  const isOurs = thrown.code !== undefined && Object.hasOwn(ToolError.names, thrown.code)
+  const own = thrown.code === undefined || (isOurs && !(code === "POLICY_FAILURE" && thrown.code === "DENIED")) ? code : thrown.code
+  return Object.freeze({ code: own, name: thrown.name ?? nameOf(code), message: thrown.message })
 }
 
 /**
@@ -120,7 +124,6 @@ export const reported = (error: unknown, code: "TOOL_FAILURE" | "POLICY_FAILURE"
 export const policyFailure = (state: CallState, error: unknown): ToolResult.Failure => {
   const result = failure(state, reported(error, "POLICY_FAILURE"))
   state.unreviewed = result
-  if (state.isCancelled) state.lateFailure ??= result
   return result
 }
 
@@ -134,8 +137,13 @@ const violationsOf = (issue: ParseResult.ParseIssue): ReadonlyArray<string> => {
   }
 }
 
-const isAsync = (issue: ParseResult.ParseIssue): boolean =>
-  ParseResult.ArrayFormatter.formatIssueSync(issue).some(({ _tag }) => _tag === "Forbidden")
+const isAsync = (issue: ParseResult.ParseIssue): boolean => {
+  try {
+    return ParseResult.ArrayFormatter.formatIssueSync(issue).some(({ _tag }) => _tag === "Forbidden")
+  } catch {
+    return false // a message annotation that throws
+  }
+}
 
 /** @internal */
 export const invalidArguments = (state: CallState, issue: ParseResult.ParseIssue): ToolResult.Failure =>

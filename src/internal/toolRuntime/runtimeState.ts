@@ -36,6 +36,8 @@ export interface InFlight {
   readonly name: string
   readonly phase: string
   readonly caller: Owner
+  /** The owner of the body that made the call, where a body did. */
+  readonly body: Owner | undefined
   readonly origin: Origin
   readonly cancelledAt: number | undefined
   readonly now: () => number
@@ -67,8 +69,9 @@ export class RuntimeState<Call extends InFlight> {
 
   accepted(state: Call): void {
     this.inFlight.add(state)
-    state.caller.callStarted()
+    state.caller.callStarted(state.body)
     Telemetry.accepted()
+    if (state.cancelledAt !== undefined) this.cancelled(state)
     if (this.closed) state.cancel(CancelCause.disposed())
     this.changed()
   }
@@ -77,7 +80,7 @@ export class RuntimeState<Call extends InFlight> {
     this.inFlight.delete(state)
     this.stopped(state)
     Telemetry.published(result, state.cancelledAt === undefined ? undefined : state.now() - state.cancelledAt)
-    state.caller.callEnded()
+    state.caller.callEnded(state.body)
     this.changed()
     if (this.inFlight.size === 0) {
       this.idle?.settle()
@@ -127,7 +130,7 @@ export class RuntimeState<Call extends InFlight> {
   awaitIdle(): Effect.Effect<void> {
     if (this.inFlight.size === 0) return Effect.void
     this.idle ??= new Settlement()
-    return this.idle.wait()
+    return this.idle.waitTidily()
   }
 
   /** Cancels what is in flight and waits for it. What comes later ends before it is dispatched. */
