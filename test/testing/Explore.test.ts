@@ -35,6 +35,20 @@ describe("Explore, the seven bugs", () => {
     slow
   )
 
+  it.effect(
+    "finds nothing where the settlement is atomic and a canceller races it",
+    () =>
+      Effect.gen(function* () {
+        const options = { invariants: truths, granularity: "effect" } as const
+        const report = yield* Explore.check(pipeline(undefined, true), options)
+        assert.isTrue(report.complete)
+        assert.include(outcomesOf(report), "cancelled")
+        const failure = yield* Effect.flip(Explore.check(pipeline("check then act"), options))
+        assert.strictEqual(departures(failure.schedule), 2)
+      }),
+    slow
+  )
+
   const expected: { readonly [bug in Bug]: readonly [departures: number, problem: RegExp] } = {
     "late mark": [1, /^claimed not to have run$/],
     "double publish": [1, /^"publish" must happen at most once, and happened 2 times$/],
