@@ -1,5 +1,5 @@
 import { assert, describe } from "@effect/vitest"
-import { Effect } from "effect"
+import { Effect, Fiber } from "effect"
 import { Abort, Cancellation, Policy, ToolRuntime } from "quiesce"
 import { Sim } from "quiesce/testing"
 import { codeOf, ended, executing, law, Witness, world } from "../support/laws.js"
@@ -49,7 +49,14 @@ describe("L3 quiescence", () => {
       const witness = new Witness()
       const body = witness.during("body", Effect.as(Sim.external("slow", { ends: Effect.void }), "done"))
       const impatient = Policy.around("impatient", (_call, next) =>
-        Effect.raceFirst(next, Sim.external("patience", { ends: Effect.fail("waited long enough") }))
+        Effect.flatMap(Effect.forkDaemon(next), (waiting) =>
+          Effect.flatten(
+            Sim.external("patience", {
+              ends: Effect.succeed(Effect.fail("waited long enough")),
+              lasts: Effect.succeed(Fiber.join(waiting))
+            })
+          )
+        )
       )
       const here = yield* world(witness, [witness.tool(body)], [impatient])
       return yield* ended(yield* executing(here, ["cancelCall"]), witness)

@@ -1,5 +1,5 @@
 import { assert, describe } from "@effect/vitest"
-import { Effect, Fiber } from "effect"
+import { Clock, Effect, Fiber } from "effect"
 import { CancelCause, Cancellation, Policy } from "quiesce"
 import { Sim } from "quiesce/testing"
 import { call, checkPublished, codeOf, law, user, Witness, world } from "../support/laws.js"
@@ -24,6 +24,7 @@ describe("L7 deadline truth", () => {
       const result = checkPublished(witness)
       assert.isDefined(result)
       const code = codeOf(result as never)
+      if ((yield* Clock.currentTimeMillis) < 100) assert.notStrictEqual(code, "TOOL_TIMEOUT", "L7: it was not late")
       if (result?._tag === "Success") assert.isTrue(witness.saw("in time"))
       else if (code === "TOOL_TIMEOUT") assert.strictEqual(result?.cause?._tag, "Deadline")
       else assert.isTrue(cancelled && result?.cause?._tag === "User", "L7: aborted, and nobody had cancelled")
@@ -38,7 +39,9 @@ describe("L7 deadline truth", () => {
     Effect.gen(function* () {
       const witness = new Witness()
       const sim = yield* Sim.Sim
-      const lingers = Policy.around("lingers", (_call, next) => Effect.zipLeft(next, Effect.sleep(1000)))
+      const lingers = Policy.around("lingers", (_call, next) =>
+        Effect.zipLeft(next, Effect.zipRight(Effect.sleep(1000), witness.note("lingered")))
+      )
       const body = Effect.as(Effect.yieldNow(), "done")
       const { runtime } = yield* world(witness, [witness.tool(body, { timeout: 100 })], [Policy.timeout, lingers])
       const fiber = yield* Sim.fork("call")(Cancellation.own(runtime.execute(call)))
@@ -49,7 +52,10 @@ describe("L7 deadline truth", () => {
       yield* Fiber.await(fiber)
       const result = checkPublished(witness)
       const code = codeOf(result as never)
-      if (!cancelled) assert.strictEqual(code, "OK", "L7: the wrapper was slow, not the tool")
+      if (!cancelled) {
+        assert.strictEqual(code, "OK", "L7: the wrapper was slow, not the tool")
+        assert.isTrue(witness.saw("lingered"), "L7: the wrapper was stopped")
+      }
       return code
     }),
     { expect: ["OK", "ABORTED", "ABORTED_BEFORE_DISPATCH"] }
@@ -119,6 +125,7 @@ describe("L7 deadline truth", () => {
         "TOOL_TIMEOUT, cancelled late",
         "TOOL_TIMEOUT, cancelled early",
         "TOOL_FAILURE, cancelled early",
+        "ABORTED, cancelled early",
         "ABORTED_BEFORE_DISPATCH, cancelled early"
       ]
     }

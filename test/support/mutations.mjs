@@ -412,14 +412,6 @@ const mutations = [
     name: "two calls at once"
   },
   {
-    law: "explored L10 pending",
-    file: "src/internal/toolRuntime/driver.ts",
-    find: "Effect.matchCauseEffect(this.restore(Effect.void), {",
-    replace: "Effect.matchCauseEffect(Effect.void, {",
-    tests: "test/laws/L02",
-    name: "the smallest call"
-  },
-  {
     law: "explored L12 after abort",
     file: "src/internal/toolRuntime/driver.ts",
     find: "{ contexts: result.contexts }) // L12",
