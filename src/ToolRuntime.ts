@@ -6,6 +6,8 @@
  * returns its result; when the calling fiber is interrupted the same happens, observers see the result, and `execute`
  * then ends as interrupted. The order of a call's phases is in `internal/toolRuntime/driver.ts`.
  *
+ * Long because half of it is the contract of the service, and each function has an example that is run.
+ *
  * @since 0.1.0
  */
 import * as Context from "effect/Context"

@@ -237,6 +237,8 @@ const findingsOfAbort = (source: SourceFile): ReadonlyArray<string> => {
     if (!/abort/i.test(text)) continue
     // "ABORTED_BEFORE_DISPATCH", "AbortError": the hosts that read them fix the codes of results and names of errors.
     if (/^[A-Z][A-Z0-9_]+$/.test(text) || (!isName && text === "AbortError")) continue
+    // What models are told is fixed by those who read it.
+    if (!isName && /^tool call aborted/.test(text)) continue
     // The module of that name, imported and used: import * as Abort from "./Abort.js"
     if (text === "Abort" || ts.isImportDeclaration(node.parent)) continue
     if (ts.isPropertyAccessExpression(node.parent) && node.parent.expression.getText(source.tree) === "Abort") continue

@@ -16,7 +16,7 @@ import { type Origin, startProtectedFiber } from "../startFiber.js"
 import { Attempt } from "./attemptState.js"
 import type { CallState } from "./callState.js"
 import type { RegisteredTool } from "./registry.js"
-import { aborted, failure, reported, success, unknownTool } from "./results.js"
+import { cancelledResult, failure, reported, success, unknownTool } from "./results.js"
 import { called, FiberMember, ownedContext, type Running, settledStage } from "./stage.js"
 import { traced } from "./telemetry.js"
 
@@ -33,7 +33,7 @@ const outcomeOf = (
     const result = success(state, registered, exit.value, attempt)
     // L7: stopped after the body had succeeded, while the fibers that it had forked were ending, it is a success.
     if (result._tag === "Failure" || owner.cause === undefined || attempt.settledInTime) return result
-    return aborted(state, owner.cause, attempt)
+    return cancelledResult(state, owner.cause, attempt)
   }
   const specific = specificFailure(exit.cause, owner)
   if (specific !== undefined) {
@@ -42,7 +42,7 @@ const outcomeOf = (
     state.namedFailure = specific.error
     return failure(state, attempt.ownFailure, attempt) // L5
   }
-  if (owner.cause !== undefined) return aborted(state, owner.cause, attempt)
+  if (owner.cause !== undefined) return cancelledResult(state, owner.cause, attempt)
   const message = "the tool was interrupted, and nobody had cancelled it"
   return failure(state, { code: "INTERRUPTED", message }, attempt)
 }
@@ -55,7 +55,7 @@ const outcomeOf = (
 export const startAttempt = (state: CallState, owner: Owner, origin: Origin): Running<ToolResult.ToolResult> => {
   const { overdue } = state
   if (overdue !== undefined && owner.isUnder(overdue.owner)) overdue.owner.cancel(overdue.cause) // L7
-  if (owner.cause !== undefined) return settledStage<ToolResult.ToolResult>(aborted(state, owner.cause)) // C3
+  if (owner.cause !== undefined) return settledStage<ToolResult.ToolResult>(cancelledResult(state, owner.cause)) // C3
   const registered = state.tool
   if (registered === undefined || state.runtime.registry.tools.get(state.name) !== registered) {
     return settledStage<ToolResult.ToolResult>(unknownTool(state)) // a wrapper has taken the tool away

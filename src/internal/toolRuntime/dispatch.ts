@@ -26,7 +26,7 @@ import type { Attempt } from "./attemptState.js"
 import type { CallState } from "./callState.js"
 import { normalize } from "./normalize.js"
 import type { Registered } from "./registry.js"
-import { aborted, policyFailure, timedOut } from "./results.js"
+import { cancelledResult, policyFailure, timedOut } from "./results.js"
 import { called, ownedContext, type Running, settledStage, startStage } from "./stage.js"
 
 type Around = Registered<Policy.Around<never>>
@@ -47,7 +47,7 @@ export const startNext = (
 ): Running<ToolResult.ToolResult> => {
   const entry = state.policies.around[index]
   if (owner.cause !== undefined && isAround(entry))
-    return settledStage<ToolResult.ToolResult>(aborted(state, owner.cause)) // C3
+    return settledStage<ToolResult.ToolResult>(cancelledResult(state, owner.cause)) // C3
   if (entry === undefined) return startAttempt(state, owner, origin)
   if (isAround(entry)) return startWrapper(state, index, entry, owner, origin)
   const millis = state.tool?.tool.timeoutMillis
@@ -199,11 +199,11 @@ const resultOf = (
   const own = failureIn(exit.cause, owner)
   if (own !== undefined) return policyFailure(state, own.error) // L5
   // It was stopped before it could answer. What its `next` failed with by itself must not be hidden by that (L5).
-  if (last?._tag === "Failure" && !isAbort(last)) return last
-  if (owner.cause !== undefined) return aborted(state, owner.cause)
+  if (last?._tag === "Failure" && !isCancelled(last)) return last
+  if (owner.cause !== undefined) return cancelledResult(state, owner.cause)
   // Stopped by an owner of its own, such as a deadline, which has stopped its `next` as well; or by itself.
   return last?._tag === "Failure" ? last : policyFailure(state, new Error("a wrapper interrupted itself"))
 }
 
-const isAbort = (result: ToolResult.Failure): boolean =>
+const isCancelled = (result: ToolResult.Failure): boolean =>
   result.code === "ABORTED" || result.code === "ABORTED_BEFORE_DISPATCH"

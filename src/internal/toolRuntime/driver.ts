@@ -20,7 +20,7 @@ import { gate, type Verdict } from "./gate.js"
 import { decode, type Early, gateCancelled, takeIn } from "./intake.js"
 import { revise, upToDate } from "./normalize.js"
 import { finalize, startObservers } from "./publish.js"
-import { aborted, failure } from "./results.js"
+import { cancelledResult, failure } from "./results.js"
 import { startReview } from "./review.js"
 import type { Running } from "./stage.js"
 
@@ -107,7 +107,7 @@ class Driver {
   private finishCancelled(): Result {
     const { cause } = this.state.owner
     invariant(cause !== undefined, "a call that nobody cancelled was to end as cancelled")
-    return this.finish({ result: aborted(this.state, cause), reviewed: true })
+    return this.finish({ result: cancelledResult(this.state, cause), reviewed: true })
   }
 
   private finish({ result, reviewed }: Early): Result {
@@ -122,7 +122,7 @@ class Driver {
     state.nextIsOpen = false // C3
     return andThen(this.quiet(), () => {
       state.enter("settled") // C4
-      return Effect.succeed(this.orAborted(upToDate(state, result)))
+      return Effect.succeed(this.orCancelled(upToDate(state, result)))
     })
   }
 
@@ -130,7 +130,7 @@ class Driver {
     if (this.state.policies.after.length === 0) return Effect.succeed(result)
     return Effect.map(
       this.underReviewOwner((owner) => startReview(this.state, owner, result)),
-      (reviewed) => this.orAborted(reviewed)
+      (reviewed) => this.orCancelled(reviewed)
     )
   }
 
@@ -193,11 +193,11 @@ class Driver {
   }
 
   /** Only a success gives way to a cancellation; whatever failed keeps its failure (L5). */
-  private orAborted(result: ToolResult.ToolResult): ToolResult.ToolResult {
+  private orCancelled(result: ToolResult.ToolResult): ToolResult.ToolResult {
     const { state } = this
     const { cause } = state.owner
     if (result._tag === "Failure" || cause === undefined) return result
-    return revise(state, aborted(state, cause, state.made.get(result)), { contexts: result.contexts }) // L12
+    return revise(state, cancelledResult(state, cause, state.made.get(result)), { contexts: result.contexts }) // L12
   }
 
   /** Runs a stage that the call's cancellation does not touch, and that the caller's owner waits for. */

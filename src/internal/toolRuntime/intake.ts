@@ -10,7 +10,7 @@ import type * as ToolResult from "../../ToolResult.js"
 import { freezePlain, materialize, type NotJson } from "../json.js"
 import { describeThrown } from "../thrown.js"
 import type { CallState } from "./callState.js"
-import { aborted, failure, invalidArguments, unknownTool } from "./results.js"
+import { cancelledResult, failure, invalidArguments, unknownTool } from "./results.js"
 
 /**
  * How a call ends that does not get as far as its policies.
@@ -51,7 +51,7 @@ export const takeIn = (state: CallState, call: ToolCall.ToolCall): Early | undef
  */
 export const gateCancelled = (state: CallState): Early | undefined => {
   const cause = state.owner.cause
-  return cause === undefined ? undefined : { result: aborted(state, cause), reviewed: false }
+  return cause === undefined ? undefined : { result: cancelledResult(state, cause), reviewed: false }
 }
 
 /**

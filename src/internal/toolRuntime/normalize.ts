@@ -11,7 +11,7 @@ import type * as Content from "../../Content.js"
 import * as ToolResult from "../../ToolResult.js"
 import type { CallState } from "./callState.js"
 import { freezeContent, frozenAs } from "./frozen.js"
-import { aborted, failure, successFromEncoded } from "./results.js"
+import { cancelledResult, failure, successFromEncoded } from "./results.js"
 
 /**
  * The same result with other contexts or content, still known as this call's own.
@@ -44,7 +44,7 @@ export const upToDate = (state: CallState, result: ToolResult.ToolResult): ToolR
   const isStale = result._tag === "Failure" && result.code === "ABORTED_BEFORE_DISPATCH" && state.made.has(result)
   const { cause } = state.owner
   return isStale && cause !== undefined
-    ? revise(state, aborted(state, cause), { contexts: result.contexts })
+    ? revise(state, cancelledResult(state, cause), { contexts: result.contexts })
     : revise(state, result, { dispatched: state.dispatched, body }) // L2
 }
 

@@ -69,7 +69,7 @@ export const failure = (
  *
  * @internal
  */
-export const aborted = (
+export const cancelledResult = (
   state: CallState,
   cause: CancelCause.CancelCause,
   attempt: Attempt | undefined = state.attempt
@@ -112,7 +112,10 @@ export const reported = (error: unknown, code: "TOOL_FAILURE" | "POLICY_FAILURE"
   // Our own codes say what the runtime knows, such as that nothing ran: nobody else may claim them (L2). A policy that
   // fails may say that it denies.
   const isOurs = thrown.code !== undefined && Object.hasOwn(ToolError.names, thrown.code)
-  const own = thrown.code === undefined || (isOurs && !(code === "POLICY_FAILURE" && thrown.code === "DENIED")) ? code : thrown.code
+  const own =
+    thrown.code === undefined || (isOurs && !(code === "POLICY_FAILURE" && thrown.code === "DENIED"))
+      ? code
+      : thrown.code
   return Object.freeze({ code: own, name: thrown.name ?? nameOf(code), message: thrown.message })
 }
 
