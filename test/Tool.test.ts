@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
-import { Content, Tool, Toolkit, ToolResult } from "quiesce"
+import { Cancellation, Content, Tool, Toolkit, ToolResult, ToolRuntime } from "quiesce"
 
 const handler = () => Effect.succeed(null)
 const minimal = { description: "", parameters: {}, success: Schema.Null, handler }
@@ -125,34 +125,40 @@ describe("Tool", () => {
     assert.deepInclude(Described.jsonSchema, { properties: { size: { type: "integer" } } } as never)
   })
 
-  it("shows a model text as it is, and anything else as JSON, unless it renders by itself", () => {
-    const Text = Tool.make("text", { ...minimal, success: Schema.String, handler: () => Effect.succeed("") })
-    assert.deepStrictEqual(Text.render("a\nb", "a\nb"), [{ type: "text", text: "a\nb" }])
-    const Data = Tool.make("data", {
-      ...minimal,
-      success: Schema.Struct({ at: Schema.Date }),
-      handler: () => Effect.never
+  it.effect("shows a model text as it is, and anything else as JSON, unless it renders by itself", () =>
+    Effect.gen(function* () {
+      const Text = Tool.make("text", { ...minimal, success: Schema.String, handler: () => Effect.succeed("a\nb") })
+      const Data = Tool.make("data", {
+        ...minimal,
+        success: Schema.Struct({ at: Schema.DateFromNumber }),
+        handler: () => Effect.succeed({ at: Schema.decodeSync(Schema.DateFromNumber)(7) })
+      })
+      const Own = Tool.make("own", {
+        ...minimal,
+        parameters: { n: Schema.Number },
+        success: Schema.Number,
+        render: (n) => (n === 0 ? "nothing" : [Content.text(`${n}`), { type: "reasoning", text: "counted" }]),
+        handler: ({ n }) => Effect.succeed(n)
+      })
+      const contentOf = (name: string, parameters = {}) =>
+        Effect.map(ToolRuntime.execute({ id: name, name, parameters }), (result) => result.content)
+      const contents = yield* Effect.all([
+        contentOf("text"),
+        contentOf("data"),
+        contentOf("own", { n: 0 }),
+        contentOf("own", { n: 2 })
+      ]).pipe(Cancellation.own, Effect.provide(ToolRuntime.layer({ toolkit: Toolkit.make(Text, Data, Own) })))
+      assert.deepStrictEqual(contents, [
+        [{ type: "text", text: "a\nb" }],
+        [{ type: "text", text: `{"at":7}` }],
+        [{ type: "text", text: "nothing" }],
+        [
+          { type: "text", text: "2" },
+          { type: "reasoning", text: "counted" }
+        ]
+      ])
     })
-    const at = { at: "1970-01-01T00:00:00.000Z" }
-    assert.deepStrictEqual(Data.render(undefined as never, at), [{ type: "text", text: JSON.stringify(at) }])
-    const List = Tool.make("list", {
-      ...minimal,
-      success: Schema.Array(Schema.Number),
-      handler: () => Effect.succeed([])
-    })
-    assert.deepStrictEqual(List.render([1, 2], [1, 2]), [{ type: "text", text: "[1,2]" }])
-    const Own = Tool.make("own", {
-      ...minimal,
-      success: Schema.Number,
-      render: (n) => (n === 0 ? "nothing" : [Content.text(`${n}`), { type: "reasoning", text: "counted" }]),
-      handler: () => Effect.succeed(0)
-    })
-    assert.deepStrictEqual(Own.render(0, 0), [{ type: "text", text: "nothing" }])
-    assert.deepStrictEqual(Own.render(2, 2), [
-      { type: "text", text: "2" },
-      { type: "reasoning", text: "counted" }
-    ])
-  })
+  )
 
   it("isTool tells tools from what only looks like one", () => {
     const Plain = Tool.make("plain", minimal)

@@ -120,7 +120,7 @@ describe("Owner", () => {
     child.recordFailure(error)
     child.recordFailure(error)
     child.recordEscape("process 7")
-    child.bequeath()
+    child.conclude(() => {})
     assert.deepStrictEqual(parent.lateFailures, [error])
     assert.deepStrictEqual(parent.escaped, ["process 7"])
   })
