@@ -20,6 +20,9 @@ import { cancelledResult, failure, reported, success, unknownTool } from "./resu
 import { called, FiberMember, ownedContext, type Running, settledStage } from "./stage.js"
 import { traced } from "./telemetry.js"
 
+/** What is known of a body until it settles. */
+const unsettled: Exit.Exit<unknown, unknown> = Exit.die("the body never settled")
+
 /** What became of a body, once it and what it forked have ended. */
 const outcomeOf = (
   state: CallState,
@@ -76,18 +79,20 @@ export const startAttempt = (state: CallState, owner: Owner, origin: Origin): Ru
   const settlement = new Settlement<ToolResult.ToolResult>()
   const member = new FiberMember(true)
   owner.join(member)
-  let exit: Exit.Exit<unknown, unknown> = Exit.die("the body never settled")
+  let exit = unsettled
   // In a protected region, with an interruptible body inside: the record below is made whatever happens to the fiber,
   // and a fiber that is interrupted after the last step of its body does not lose what that returned.
   const fiber = startProtectedFiber(
-    Effect.matchCause(Effect.interruptible(traced(body, state, origin)), {
+    Effect.matchCauseEffect(Effect.interruptible(traced(body, state, origin)), {
       onFailure: (cause) => {
         exit = Exit.failCause(cause)
         attempt.close()
+        return Effect.void
       },
       onSuccess: (value) => {
         exit = Exit.succeed(value)
         attempt.close()
+        return Effect.void
       }
     }),
     Context.unsafeMake(services),
