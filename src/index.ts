@@ -102,12 +102,7 @@ export * as ToolContext from "./ToolContext.js"
  * @since 0.1.0
  */
 export * as ToolError from "./ToolError.js"
-/**
- * A set of tools with distinct names.
- *
- * @since 0.1.0
- */
-export * as Toolkit from "./Toolkit.js"
+
 /**
  * How a call ended: one frozen value, the same for the caller, every observer and the store (L1).
  *
@@ -117,6 +112,7 @@ export * as Toolkit from "./Toolkit.js"
  * @since 0.1.0
  */
 export * as ToolResult from "./ToolResult.js"
+
 /**
  * Runs tool calls under policies: every call that is accepted ends in exactly one truthful result, and the result is
  * published only when everything that the call started is quiet.
@@ -125,6 +121,15 @@ export * as ToolResult from "./ToolResult.js"
  * returns its result; when the calling fiber is interrupted the same happens, observers see the result, and `execute`
  * then ends as interrupted. The order of a call's phases is in `internal/toolRuntime/driver.ts`.
  *
+ * Long because half of it is the contract of the service, and each function has an example that is run.
+ *
  * @since 0.1.0
  */
 export * as ToolRuntime from "./ToolRuntime.js"
+
+/**
+ * A set of tools with distinct names.
+ *
+ * @since 0.1.0
+ */
+export * as Toolkit from "./Toolkit.js"

@@ -58,7 +58,7 @@ const mutations = [
   {
     law: "O2 members told",
     file: "src/internal/cancellation/owner.ts",
-    find: "this.members.forEach((member) => member.cancelled(cause)) // O2",
+    find: "this.members.each((member) => member.cancelled(cause)) // O2",
     replace: "",
     tests: "test/internal/cancellation"
   },

@@ -30,7 +30,7 @@ export class Members<M> {
   }
 
   /** Calls `f` with each member that is there now; meanwhile others may come and go. */
-  forEach(f: (member: M) => void): void {
+  each(f: (member: M) => void): void {
     if (!this.isEmpty) for (const member of [...(this.many ?? this.few)]) f(member)
   }
 }

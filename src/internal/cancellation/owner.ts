@@ -101,7 +101,7 @@ export class Owner implements Member {
     this.firstCause = first
     this.onCancel?.()
     this.controller?.abort(CancelCause.toReason(first))
-    this.members.forEach((member) => member.cancelled(first)) // O2
+    this.members.each((member) => member.cancelled(first)) // O2
     return true
   }
 
@@ -214,7 +214,7 @@ export class Owner implements Member {
   }
 
   private stopMembers(): void {
-    this.members.forEach((member) => member.stop())
+    this.members.each((member) => member.stop())
   }
 }
 

@@ -3,7 +3,7 @@ import { Members } from "../../../src/internal/cancellation/members.js"
 
 const listed = (members: Members<number>): ReadonlyArray<number> => {
   const all: Array<number> = []
-  members.forEach((member) => all.push(member))
+  members.each((member) => void all.push(member))
   return all.sort((a, b) => a - b)
 }
 
@@ -24,7 +24,7 @@ describe("Members", () => {
     const members = new Members<number>()
     for (const i of [1, 2, 3]) members.add(i)
     const told: Array<number> = []
-    members.forEach((member) => {
+    members.each((member) => {
       told.push(member)
       members.remove(member)
       members.add(member + 10)

@@ -1,0 +1,12 @@
+export * as Abort from "./Abort.js";
+export * as CancelCause from "./CancelCause.js";
+export * as Cancellation from "./Cancellation.js";
+export * as Content from "./Content.js";
+export * as Policy from "./Policy.js";
+export * as Tool from "./Tool.js";
+export * as ToolCall from "./ToolCall.js";
+export * as ToolContext from "./ToolContext.js";
+export * as ToolError from "./ToolError.js";
+export * as ToolResult from "./ToolResult.js";
+export * as ToolRuntime from "./ToolRuntime.js";
+export * as Toolkit from "./Toolkit.js";

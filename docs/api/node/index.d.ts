@@ -1,0 +1,1 @@
+export * as NodeProcess from "./NodeProcess.js";
