@@ -65,6 +65,7 @@ describe("L6 first cause wins", () => {
       expect: [
         "OK, 0 aborted",
         "OK, 1 aborted",
+        "ABORTED, 0 aborted",
         "ABORTED, 1 aborted",
         "ABORTED, 2 aborted",
         "ABORTED_BEFORE_DISPATCH, 0 aborted",

@@ -1,14 +1,13 @@
 import { describe } from "@effect/vitest"
-import { Effect, Logger } from "effect"
+import { Effect, FiberRef, HashSet, Logger } from "effect"
 import { Policy } from "quiesce"
 import { ended, executing, law, Witness, world } from "../support/laws.js"
 
 const breaks = Effect.zipRight(Effect.yieldNow(), Effect.die(new Error("broken")))
 
 /** A log that fails on each line. */
-const brokenLog = Logger.replace(
-  Logger.defaultLogger,
-  Logger.make(() => {
+const brokenLog = HashSet.make(
+  Logger.make<unknown, void>(() => {
     throw new Error("the log is broken")
   })
 )
@@ -22,7 +21,7 @@ describe("L8 balance", () => {
       const crashes = Policy.observe("crashes", () => breaks)
       const here = yield* world(witness, [witness.tool(Effect.succeed("done"))], [crashes])
       return yield* ended(yield* executing(here, ["interrupt", "cancelCall"]), witness)
-    }).pipe(Effect.provide(brokenLog)),
+    }).pipe(Effect.locally(FiberRef.currentLoggers, brokenLog)),
     { expect: ["OK", "ABORTED", "ABORTED_BEFORE_DISPATCH", "not accepted"] }
   )
 

@@ -27,7 +27,16 @@ describe("L12 contexts", () => {
       assert.strictEqual(contexts.at(-1) === "review", witness.saw("reviewed"), "L12: the review's context is lost")
       return `${code}: ${contexts.join(", ")}`
     }),
-    { expect: ["OK: body, review", "ABORTED: body, review", "ABORTED_BEFORE_DISPATCH: ", "not accepted: "] }
+    {
+      expect: [
+        "OK: body, review",
+        "ABORTED: body, review",
+        "ABORTED: review",
+        "ABORTED_BEFORE_DISPATCH: review",
+        "ABORTED_BEFORE_DISPATCH: ",
+        "not accepted: "
+      ]
+    }
   )
 
   law(

@@ -41,6 +41,7 @@ describe("L14 owners", () => {
         "ABORTED, the daemon worked",
         "ABORTED, the daemon was stopped",
         "ABORTED, the daemon died",
+        "ABORTED_BEFORE_DISPATCH",
         "not accepted"
       ]
     }
