@@ -126,6 +126,30 @@ describe("ToolRuntime (next)", () => {
     }
   }
 
+  it.scoped("62: what a body defers after its wrapper has answered is kept, before what the wrapper adds", () =>
+    Effect.gen(function* () {
+      for (const onCancel of ["interrupt", "finish"] as const) {
+        const t: Setup = yield* setup({
+          onCancel,
+          around: (_, next) =>
+            Effect.zipRight(
+              Effect.forkDaemon(next),
+              Effect.as(settle, ToolResult.withContexts(authored, texts("wrapper")))
+            ),
+          body: () =>
+            Effect.zipRight(
+              ToolContext.deferContext(Content.text("early")),
+              Effect.onInterrupt(Effect.never, () => ToolContext.deferContext(Content.text("late")))
+            )
+        })
+        assert.deepStrictEqual(yield* t.execute(), {
+          ...authoredAfter("interrupted"),
+          contexts: texts("early", "late", "wrapper")
+        })
+      }
+    })
+  )
+
   it.scoped("62: a body that a wrapper left, and that fails while it is stopped, is told as it was", () =>
     Effect.gen(function* () {
       const t: Setup = yield* setup({
