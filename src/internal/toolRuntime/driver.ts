@@ -120,10 +120,9 @@ class Driver {
   private settle(result: ToolResult.ToolResult): Result {
     const { state } = this
     state.nextIsOpen = false // C3
-    const left = state.attempt?.outcome === undefined ? state.attempt : undefined
     return andThen(this.quiet(), () => {
       state.enter("settled") // C4
-      return Effect.succeed(this.orCancelled(upToDate(state, result, left)))
+      return Effect.succeed(this.orCancelled(upToDate(state, result)))
     })
   }
 

@@ -9,7 +9,6 @@ import * as Schema from "effect/Schema"
 import * as CancelCause from "../../CancelCause.js"
 import type * as Content from "../../Content.js"
 import * as ToolResult from "../../ToolResult.js"
-import type { Attempt } from "./attemptState.js"
 import type { CallState } from "./callState.js"
 import { freezeContent, frozenAs } from "./frozen.js"
 import { cancelledResult, failure, successFromEncoded } from "./results.js"
@@ -32,33 +31,21 @@ export const revise = <R extends ToolResult.ToolResult>(
 }
 
 /**
- * The same result, once nothing of the call runs any more. A wrapper may have got it before an attempt that it then did
- * not return, or have answered by itself while its `next` still ran: that attempt, `left` behind, is the one that counts.
+ * The same result, once nothing of the call runs any more. A wrapper may have made it while its `next` still ran, or have
+ * got it before an attempt that it then did not return.
  *
  * @internal
  */
-export const upToDate = (
-  state: CallState,
-  result: ToolResult.ToolResult,
-  left: Attempt | undefined
-): ToolResult.ToolResult => {
-  const attempt = left ?? state.made.get(result)
+export const upToDate = (state: CallState, result: ToolResult.ToolResult): ToolResult.ToolResult => {
+  const attempt = state.made.get(result)
   const body = attempt?.end ?? result.body
-  const contexts = left === undefined ? result.contexts : withAllOf(left, result.contexts)
-  if (result.dispatched === state.dispatched && result.body === body && result.contexts === contexts) return result
+  if (result.dispatched === state.dispatched && result.body === body) return result
   // Made before a handler was called after all: it may not say any more that none was (L2).
   const isStale = result._tag === "Failure" && result.code === "ABORTED_BEFORE_DISPATCH" && state.made.has(result)
   const { cause } = state.owner
   return isStale && cause !== undefined
-    ? revise(state, cancelledResult(state, cause), { contexts })
-    : revise(state, result, { dispatched: state.dispatched, body, contexts }) // L2
-}
-
-/** Contexts that begin with some of those of an attempt, now with all of them (L12). */
-const withAllOf = (attempt: Attempt, contexts: ReadonlyArray<Content.Content>): ReadonlyArray<Content.Content> => {
-  let known = 0
-  while (known < attempt.contexts.length && contexts[known] === attempt.contexts[known]) known++
-  return known === attempt.contexts.length ? contexts : Object.freeze([...attempt.contexts, ...contexts.slice(known)])
+    ? revise(state, cancelledResult(state, cause), { contexts: result.contexts })
+    : revise(state, result, { dispatched: state.dispatched, body }) // L2
 }
 
 /** @internal */
