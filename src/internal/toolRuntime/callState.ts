@@ -147,7 +147,7 @@ export class CallState implements AttemptHost, InFlight {
   }
 
   enter(phase: Phase): void {
-    invariant(order[phase] >= order[this.phase], `a call went back from ${this.phase} to ${phase}`) // C5
+    if (order[phase] < order[this.phase]) invariant(false, `a call went back from ${this.phase} to ${phase}`) // C5
     this.phase = phase
     this.runtime.changed()
   }

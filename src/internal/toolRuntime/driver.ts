@@ -8,6 +8,8 @@
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import type * as Exit from "effect/Exit"
+import * as FiberRef from "effect/FiberRef"
+import * as RuntimeFlags from "effect/RuntimeFlags"
 import type * as ToolCall from "../../ToolCall.js"
 import type * as ToolResult from "../../ToolResult.js"
 import { type Owner, ShieldedOwner } from "../cancellation/owner.js"
@@ -170,21 +172,24 @@ class Driver {
   private quiet(): Effect.Effect<void> {
     const quiet = new Settlement<void>()
     this.state.owner.quiesce(() => quiet.settle())
-    return this.awaitStage({ settlement: quiet, stop: () => {} })
+    return quiet.isSettled ? Effect.void : this.awaitStage({ settlement: quiet, stop: () => {} })
   }
 
   /** Waits for a stage. An interruption of the wait is one more way to cancel the call. */
   private readonly awaitStage = <A>(running: Running<A>): Effect.Effect<A> =>
     waitOrStop(running.settlement, this.restore, (interruption) => this.interrupted(interruption))
 
-  /** A pending interrupt is looked for before anything starts (L10): reading the parameters may have raised it. */
+  /**
+   * A pending interrupt is looked for before anything starts (L10): reading the parameters may have raised it. It counts
+   * if the caller's region is interruptible.
+   */
   private unlessInterrupted(go: () => Result): Result {
-    return Effect.matchCauseEffect(this.restore(Effect.void), {
-      onSuccess: go,
-      onFailure: (interruption) => {
-        this.interrupted(interruption)
-        return go()
-      }
+    return Effect.withFiberRuntime((fiber) => {
+      // Read, not run into by restoring that region: this is one operation for every call, and that is five.
+      const interruption = fiber.getFiberRef(FiberRef.interruptedCause)
+      const counts = RuntimeFlags.interruptible(this.state.origin.runtimeFlags)
+      if (counts && !Cause.isEmpty(interruption)) this.interrupted(interruption)
+      return go()
     })
   }
 
