@@ -1,6 +1,6 @@
 import { assert, describe } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
-import { Abort, Cancellation, Policy, ToolRuntime } from "quiesce"
+import { Abort, Cancellation, Policy, type ToolResult, ToolRuntime } from "quiesce"
 import { Sim } from "quiesce/testing"
 import { codeOf, ended, executing, law, Witness, world } from "../support/laws.js"
 
@@ -52,7 +52,7 @@ describe("L3 quiescence", () => {
         Effect.flatMap(Effect.forkDaemon(next), (waiting) =>
           Effect.flatten(
             Sim.external("patience", {
-              ends: Effect.succeed(Effect.fail("waited long enough")),
+              ends: Effect.succeed(Effect.fail("waited long enough") as Effect.Effect<ToolResult.ToolResult, string>),
               lasts: Effect.succeed(Fiber.join(waiting))
             })
           )

@@ -48,7 +48,7 @@ export interface Cancellable {
   readonly isPending: Effect.Effect<boolean>
 }
 
-/** The two roads of laws.md. */
+/** The two roads of docs/design.md. */
 export interface Road {
   readonly name: string
   readonly cause: CancelCause.Encoded
