@@ -58,7 +58,7 @@ const mutations = [
   {
     law: "O2 members told",
     file: "src/internal/cancellation/owner.ts",
-    find: "this.members.each((member) => member.cancelled(cause)) // O2",
+    find: "this.members.each((member) => member.cancelled(first)) // O2",
     replace: "",
     tests: "test/internal/cancellation"
   },
@@ -142,7 +142,7 @@ const mutations = [
   {
     law: "L10 fromPromise",
     file: "src/Abort.ts",
-    find: "if (owner.cause !== undefined) return Effect.interrupt // L10: a cancelled owner starts nothing",
+    find: "if (owner.cause !== undefined || owner.isEnding) return Effect.interrupt // L10: a cancelled owner starts nothing",
     replace: "",
     tests: "test/Abort.test"
   },
@@ -156,8 +156,8 @@ const mutations = [
   {
     law: "B1 awaited",
     file: "src/Abort.ts",
-    find: "return Effect.flatMap(bridge.settlement.wait(), (settled) =>",
-    replace: 'return Effect.flatMap(Effect.succeed<Settled<A>>({ _tag: "Rejected", error: undefined }), (settled) =>',
+    find: "const after = Effect.flatMap(bridge.settlement.wait(), (settled) =>",
+    replace: 'const after = Effect.flatMap(Effect.succeed<Settled<A>>({ _tag: "Rejected", error: undefined }), (settled) =>',
     tests: "test/Abort"
   },
   {
@@ -177,8 +177,8 @@ const mutations = [
   {
     law: "L5 toPromise",
     file: "src/Abort.ts",
-    find: "return owner.lateFailures.length > 0 ? { error: owner.lateFailures[0] } : undefined",
-    replace: "return undefined",
+    find: "else if (failure !== undefined)",
+    replace: "else if (failure !== undefined && false)",
     tests: "test/Abort.test"
   },
   {
@@ -247,8 +247,8 @@ const mutations = [
   {
     law: "L10 pending",
     file: "src/internal/toolRuntime/driver.ts",
-    find: "Effect.matchCauseEffect(this.restore(Effect.void), {",
-    replace: "Effect.matchCauseEffect(Effect.void, {",
+    find: "if (counts && !Cause.isEmpty(interruption)) this.interrupted(interruption)",
+    replace: "",
     tests: "test/ToolRuntime"
   },
   {
@@ -261,8 +261,8 @@ const mutations = [
   {
     law: "L7 only slow",
     file: "src/internal/toolRuntime/dispatch.ts",
-    find: 'if (attemptUnder(state, bounded)?.outcome?._tag === "Success") return // L7',
-    replace: "// L7",
+    find: "if (isOnlyWrapperSlow(state, bounded))",
+    replace: "if (false)",
     tests: "test/ToolRuntime.timeout"
   },
   {
