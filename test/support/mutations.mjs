@@ -157,7 +157,8 @@ const mutations = [
     law: "B1 awaited",
     file: "src/Abort.ts",
     find: "const after = Effect.flatMap(bridge.settlement.wait(), (settled) =>",
-    replace: 'const after = Effect.flatMap(Effect.succeed<Settled<A>>({ _tag: "Rejected", error: undefined }), (settled) =>',
+    replace:
+      'const after = Effect.flatMap(Effect.succeed<Settled<A>>({ _tag: "Rejected", error: undefined }), (settled) =>',
     tests: "test/Abort"
   },
   {
