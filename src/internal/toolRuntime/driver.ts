@@ -130,9 +130,9 @@ class Driver {
 
   private review(result: ToolResult.ToolResult): Result {
     if (this.state.policies.after.length === 0) return Effect.succeed(result)
-    return Effect.map(
+    return andThen(
       this.underReviewOwner((owner) => startReview(this.state, owner, result)),
-      (reviewed) => this.orCancelled(reviewed)
+      (reviewed) => Effect.succeed(this.orCancelled(reviewed))
     )
   }
 

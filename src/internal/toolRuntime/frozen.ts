@@ -17,6 +17,8 @@ export const frozenAs = <A>(is: (u: unknown) => u is A, value: unknown): A | und
   return Either.isRight(frozen) && is(frozen.right) ? frozen.right : undefined
 }
 
+const none: ReadonlyArray<never> = Object.freeze([])
+
 const isAnyContent = Schema.is(Schema.Array(Content.Content))
 
 const isText = (block: unknown): boolean =>
@@ -37,4 +39,4 @@ export const isContent = (value: unknown): value is ReadonlyArray<Content.Conten
  * @internal
  */
 export const freezeContent = (content: unknown): ReadonlyArray<Content.Content> | undefined =>
-  frozenAs(isContent, content)
+  Array.isArray(content) && content.length === 0 ? none : frozenAs(isContent, content)

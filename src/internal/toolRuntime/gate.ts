@@ -15,7 +15,7 @@ import { ShieldedOwner } from "../cancellation/owner.js"
 import type { CallState } from "./callState.js"
 import type { Registered } from "./registry.js"
 import { failure, policyFailure } from "./results.js"
-import { called, concluding, inContext, ownedContext, type Running, startStage } from "./stage.js"
+import { called, concluding, inContext, ownedContext, type Running, readyValue, startStage } from "./stage.js"
 
 /**
  * What the gate says. `Cancelled` leaves the result to whoever knows the cause.
@@ -54,14 +54,6 @@ const isDecision = (u: unknown): u is Policy.Decision => {
   }
 }
 
-/** The decision of an effect that is a successful Exit already. */
-const readyDecision = (effect: Effect.Effect<Policy.Decision, unknown>): Policy.Decision | undefined => {
-  const exit = effect as Effect.Effect<Policy.Decision, unknown> | Exit.Exit<Policy.Decision, unknown>
-  if (!Exit.isExit(exit) || !Exit.isSuccess(exit as Exit.Exit<Policy.Decision, unknown>)) return undefined
-  const { value } = exit as Exit.Success<Policy.Decision, unknown>
-  return isDecision(value) ? value : undefined
-}
-
 /**
  * Runs the gate. `awaitStage` waits for a stage on the calling fiber.
  *
@@ -82,9 +74,8 @@ const askPolicies = (
     if (state.isCancelled) return Effect.succeed(cancelled) // C3: nobody else is asked
     const entry = policies[i] as Before
     const decision = called(() => entry.policy.decide(state.view))
-    // A decision that needs no fiber gets none: an Exit is its own result.
-    const ready = readyDecision(decision)
-    if (ready !== undefined) {
+    const ready = readyValue(decision)
+    if (ready !== undefined && isDecision(ready)) {
       if (ready._tag === "Deny") return Effect.succeed(denied(state, ready.reason))
       if (ready._tag === "Ask") ask ??= ready
       continue

@@ -2,7 +2,7 @@
  * Has `after` policies review a result, under an owner that the call's cancellation does not touch.
  *
  * They run on one fiber of their own, so that a timeout inside one works also when the caller is in a protected region,
- * and they always run to their end: also after a cancel.
+ * and they always run to their end: also after a cancel. Those that answer with an `Exit` have nothing to run.
  */
 
 import * as Cause from "effect/Cause"
@@ -17,7 +17,7 @@ import type { CallState } from "./callState.js"
 import { freezeContent } from "./frozen.js"
 import { revise } from "./normalize.js"
 import { failure, reported, successFromEncoded } from "./results.js"
-import { called, inContext, ownedContext, type Running, startStage } from "./stage.js"
+import { called, inContext, ownedContext, type Running, readyValue, settledStage, startStage } from "./stage.js"
 
 /**
  * Starts the review of `result`.
@@ -33,24 +33,24 @@ export const startReview = (
   const review = (i: number, current: ToolResult.ToolResult): Effect.Effect<ToolResult.ToolResult> => {
     const entry = state.policies.after[i]
     if (entry === undefined) return Effect.succeed(current)
-    return Effect.matchCauseEffect(
-      inContext(
-        Effect.suspend(() => called(() => entry.policy.review(state.view, current))),
-        entry.context,
-        captured
-      ),
-      {
-        onSuccess: (decision) => {
-          const next = reviewed(state, current, decision)
-          return next._tag === "Broken" ? Effect.succeed(next.result) : review(i + 1, next.result)
-        },
-        // What a policy fails with is the result, and ends the review. Contexts survive it (L12).
-        onFailure: (cause) => Effect.succeed(broken(state, current, errorOf(cause)))
-      }
-    )
+    const onward = (decision: Policy.Review): Effect.Effect<ToolResult.ToolResult> => {
+      const next = reviewed(state, current, decision)
+      return next._tag === "Broken" ? Effect.succeed(next.result) : review(i + 1, next.result)
+    }
+    const answer = called(() => entry.policy.review(state.view, current))
+    const ready = readyValue(answer)
+    if (ready !== undefined) return onward(ready)
+    return Effect.matchCauseEffect(inContext(answer, entry.context, captured), {
+      onSuccess: onward,
+      // What a policy fails with is the result, and ends the review. Contexts survive it (L12).
+      onFailure: (cause) => Effect.succeed(broken(state, current, errorOf(cause)))
+    })
   }
+  const rest = review(0, result)
+  const ready = readyValue(rest)
+  if (ready !== undefined) return settledStage(ready)
   return startStage({
-    effect: review(0, result),
+    effect: rest,
     owner,
     context: Context.unsafeMake<never>(ownedContext(captured, owner, state.origin)),
     origin: state.origin,
@@ -71,8 +71,8 @@ const keepContexts = (
   next: ToolResult.ToolResult,
   added: ReadonlyArray<Content.Content>
 ): ToolResult.ToolResult => {
-  const contexts = Object.freeze([...current.contexts, ...added])
-  return contexts.length === next.contexts.length ? next : revise(state, next, { contexts })
+  if (current.contexts.length + added.length === next.contexts.length) return next
+  return revise(state, next, { contexts: Object.freeze([...current.contexts, ...added]) })
 }
 
 interface Reviewed {

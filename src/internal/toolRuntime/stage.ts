@@ -7,7 +7,7 @@
 import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import type * as Exit from "effect/Exit"
+import * as Exit from "effect/Exit"
 import type * as Fiber from "effect/Fiber"
 import * as FiberId from "effect/FiberId"
 import * as Tracer from "effect/Tracer"
@@ -89,6 +89,16 @@ export const called = <A, E, R>(f: () => Effect.Effect<A, E, R>): Effect.Effect<
   } catch (error) {
     return Effect.failCause(Cause.die(error)) // `Effect.die` would look at it
   }
+}
+
+/**
+ * The value of an effect that has succeeded already: an `Exit` is its own result, and needs no fiber.
+ *
+ * @internal
+ */
+export const readyValue = <A, E>(effect: Effect.Effect<A, E>): A | undefined => {
+  const exit = effect as Effect.Effect<A, E> | Exit.Exit<A, E>
+  return Exit.isExit(exit) && Exit.isSuccess(exit as Exit.Exit<A, E>) ? (exit as Exit.Success<A, E>).value : undefined
 }
 
 /**
