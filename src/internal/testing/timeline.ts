@@ -52,9 +52,10 @@ const telling = (timeline: ReadonlyArray<Entry>): ReadonlyArray<Entry> => {
  */
 export const drawTimeline = (timeline: ReadonlyArray<Entry>, maxLines = 60): string => {
   const entries = telling(timeline)
-  const lanes = ["env", ...new Set(entries.map(({ label }) => label).filter((label) => label !== "env"))]
   const width = (lane: string) => Math.max(lane.length, 3) + 2
   const shown = entries.length <= maxLines ? entries : entries.slice(-maxLines)
+  // Of the lines that are shown: a livelock may start thousands of fibers, and a column for each fits in no memory.
+  const lanes = ["env", ...new Set(shown.map(({ label }) => label).filter((label) => label !== "env"))]
   const head = `  step  ${lanes.map((lane) => lane.padEnd(width(lane))).join("")}what happened`
   const lines = shown.map((entry) => {
     const mark = entry.kind === "step" && entry.masked ? "┃" : marks[entry.kind]
