@@ -33,29 +33,40 @@ const kinds = [
 
 const many = 6
 const none = calls("no policy", { toolkit: toolkit(bodies.sync) })
-const generator = inFiber("Effect.gen by itself", (i) => generated(i))
+// The yardstick of a policy that is a generator: generators one after another, without any policy.
+const generators = (n) =>
+  inFiber(`${n} x Effect.gen`, (i) => {
+    let all = generated(i)
+    for (let k = 1; k < n; k++) all = Effect.zipRight(all, generated(i))
+    return all
+  })
 const withPolicies = ({ name, make }, n) =>
   calls(`${n} x ${name}`, { toolkit: toolkit(bodies.sync), policies: Array.from({ length: n }, make) })
 
 const measured = await measure(
-  [forkAndAwait, generator, none, ...kinds.flatMap((kind) => [withPolicies(kind, 1), withPolicies(kind, many)])],
+  [
+    forkAndAwait,
+    none,
+    generators(1),
+    generators(many),
+    ...kinds.flatMap((kind) => [withPolicies(kind, 1), withPolicies(kind, many)])
+  ],
   { batches: 15, batchMillis: 25, warmCalls: 3000, warmMillis: 120 }
 )
 const yardstick = measured[forkAndAwait.name].micros
 
-const slope = ({ name }, column) =>
-  (measured[`${many} x ${name}`][column] - measured[`1 x ${name}`][column]) / (many - 1)
+const slope = (name, column) => (measured[`${many} x ${name}`][column] - measured[`1 x ${name}`][column]) / (many - 1)
 
 report(
   kinds.map((kind) => {
     // Of a policy that is a generator, what Effect takes for the generator is not ours.
-    const micros = slope(kind, "micros") - (kind.less ? measured[generator.name].micros : 0)
+    const micros = slope(kind.name, "micros") - (kind.less ? slope("Effect.gen", "micros") : 0)
     return {
       name: kind.less ? `${kind.name}, beyond the generator` : kind.name,
       values: {
         "x fork": micros / yardstick,
         µs: micros,
-        bytes: slope(kind, "bytes"),
+        bytes: slope(kind.name, "bytes"),
         "µs of the first": measured[`1 x ${kind.name}`].micros - measured[none.name].micros
       },
       atMost: { "x fork": kind.micros / targetsFork }
