@@ -65,6 +65,7 @@ describe("ToolRuntime (late)", () => {
         )
       )
       const result = yield* cancelled(begun, Deferred.succeed(gate, undefined)).pipe(
+        // @effect-diagnostics-next-line multipleEffectProvide:off
         Effect.provide(withTool(() => Effect.void, [first, second])),
         Effect.provide(approver)
       )

@@ -126,7 +126,7 @@ describe("Explore, the failure message", () => {
           (was) => Effect.yieldNow().pipe(Effect.map(() => (n = was + 1)))
         )
         yield* Effect.all([add, add], { concurrency: 2 })
-        if (n !== 2) yield* Effect.die("lost an update")
+        if (n !== 2) return yield* Effect.die("lost an update")
       })
       assert.include((yield* failureOf(lost)).message, "an ordinary race")
       const narrow = Effect.gen(function* () {
@@ -136,7 +136,7 @@ describe("Explore, the failure message", () => {
           (was) => Effect.sync(() => (n = was + 1))
         )
         yield* Effect.all([add, add], { concurrency: 2 })
-        if (n !== 2) yield* Effect.die("lost an update")
+        if (n !== 2) return yield* Effect.die("lost an update")
       })
       assert.include((yield* failureOf(narrow)).message, "between two effects that do not wait")
     })
@@ -155,7 +155,7 @@ describe("Explore, the failure message", () => {
         yield* Sim.note("worker is there")
         yield* Effect.log("not on the console")
         yield* Effect.yieldNow()
-        if (!open) yield* Effect.die("closed too early")
+        if (!open) return yield* Effect.die("closed too early")
         yield* Fiber.await(worker)
       })
       const { message } = yield* failureOf(scenario)
@@ -496,10 +496,12 @@ describe("Explore, what is no verdict", () => {
   )
 
   const escaping: ReadonlyArray<readonly [what: string, scenario: Scenario]> = [
+    // @effect-diagnostics-next-line globalTimers:off
     ["a native timer", Effect.async<void>((resume) => void setTimeout(() => resume(Effect.void), 20))],
     ["a native immediate", Effect.async<void>((resume) => void setImmediate(() => resume(Effect.void)))],
     [
       "a promise that a native timer settles",
+      // @effect-diagnostics-next-line globalTimers:off
       Effect.promise(() => new Promise<void>((resolve) => void setTimeout(resolve, 20)))
     ],
     [

@@ -89,6 +89,7 @@ describe("Sim", () => {
         Effect.gen(function* () {
           const log: Array<string> = []
           const promise = (name: string) =>
+            // @effect-diagnostics-next-line lazyPromiseInEffectSync:off
             opened ? Sim.promise(name, { ok: () => name }) : Effect.sync(() => Promise.resolve(name))
           const first = yield* promise("first")
           const second = yield* promise("second")
@@ -173,7 +174,7 @@ describe("Sim", () => {
         const first = yield* Sim.fork(name)(ask)
         const second = yield* Sim.fork(name)(ask)
         const results = yield* Fiber.joinAll([first, second])
-        if (results.join("") === "xz") yield* Effect.die("told apart")
+        if (results.join("") === "xz") return yield* Effect.die("told apart")
         return [...results].join("")
       })
       const failure = yield* Effect.flip(Explore.check(scenario))

@@ -156,8 +156,8 @@ const zoo: { readonly [feature: string]: Effect.Effect<string, unknown, Sim.Sim>
     })
   }),
   Layer: Effect.gen(function* () {
-    class Left extends Context.Tag("test/Left")<Left, string>() {}
-    class Right extends Context.Tag("test/Right")<Right, string>() {}
+    class Left extends Context.Tag("quiesce/test/testing/canary.test/Left")<Left, string>() {}
+    class Right extends Context.Tag("quiesce/test/testing/canary.test/Right")<Right, string>() {}
     const log: Array<string> = []
     const made = (name: string) =>
       Effect.sync(() => {

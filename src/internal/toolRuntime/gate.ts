@@ -111,6 +111,7 @@ const startGroup = (
     const decision = i === 0 ? first : Effect.suspend(() => called(() => entry.policy.decide(state.view)))
     return Effect.flatMap(inContext(decision, entry.context, captured), (decision) => {
       if (!isDecision(decision))
+        // @effect-diagnostics-next-line globalErrorInEffectFailure:off
         return Effect.fail(new Error("a policy answered with something that is not a Decision"))
       if (decision._tag === "Deny") return Effect.succeed(denied(state, decision.reason))
       return decide(i + 1, ask ?? (decision._tag === "Ask" ? decision : undefined))
