@@ -175,6 +175,33 @@ describe("ToolRuntime (approval)", () => {
     })
   )
 
+  it.scoped("C3: a policy that asks after the cancel asks nobody", () =>
+    Effect.gen(function* () {
+      let asked = 0
+      // A service of the host's own, which does not look at its owner.
+      const layer = Layer.succeed(Approval.Approval, {
+        request: () =>
+          Effect.sync(() => {
+            asked++
+            return "allowed-once" as const
+          })
+      })
+      for (const approval of [layer, undefined]) {
+        const gate = yield* Deferred.make<void>()
+        const t = yield* setup({
+          before: () => Effect.as(Deferred.await(gate), Policy.ask("why")),
+          ...(approval === undefined ? {} : { approval })
+        })
+        const call = yield* t.start()
+        yield* call.cancel(user)
+        yield* Deferred.succeed(gate, undefined)
+        assert.deepStrictEqual(yield* call.result, notDispatched(user))
+        assert.strictEqual(asked, 0)
+        assert.deepStrictEqual(t.log, ["before", "after", "observe"])
+      }
+    })
+  )
+
   it.scoped("two policies that ask are one question, with the first one's reason", () =>
     Effect.gen(function* () {
       for (const wait of [Effect.void, Effect.yieldNow()]) {

@@ -1,4 +1,4 @@
-import { assert, describe, it } from "@effect/vitest"
+import { assert, describe, it, vi } from "@effect/vitest"
 import { Deferred, Effect, Fiber, Option, TestClock } from "effect"
 import { Cancellation, Policy, ToolContext, type ToolResult } from "quiesce"
 import {
@@ -190,5 +190,23 @@ describe("ToolRuntime (deadline truth)", () => {
         yield* TestClock.adjust(100)
         assert.deepStrictEqual(yield* Fiber.join(call), succeeded())
       })
+  )
+
+  it.scopedLive("L3: no timer is left of a body that was in time, nor of a call that was stopped", () =>
+    Effect.gen(function* () {
+      yield* Effect.acquireRelease(
+        Effect.sync(() => vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] })),
+        () => Effect.sync(() => vi.useRealTimers())
+      )
+      const inTime = yield* setup({ timeout: 60_000, body: (text) => Effect.as(Effect.yieldNow(), text) })
+      assert.deepStrictEqual(yield* inTime.execute(), succeeded())
+      assert.strictEqual(vi.getTimerCount(), 0)
+      const stops: Setup = yield* setup({ timeout: 60_000, body: () => Effect.async<never>(() => {}) })
+      const call = yield* stops.start()
+      assert.strictEqual(vi.getTimerCount(), 1)
+      yield* call.cancel(user)
+      assert.deepStrictEqual(yield* call.result, aborted(user))
+      assert.strictEqual(vi.getTimerCount(), 0)
+    })
   )
 })

@@ -248,6 +248,26 @@ describe("ToolRuntime (next)", () => {
     })
   )
 
+  it.scoped("L12: contexts of a failing wrapper's call are those of the attempt that its next returned", () =>
+    Effect.gen(function* () {
+      const t = yield* setup({
+        around: (_, next) => Effect.zipRight(next, Effect.fail(boom)),
+        policies: [
+          Policy.around("returns the first", (_, next) => Effect.flatMap(next, (first) => Effect.as(next, first)))
+        ],
+        body: (text) =>
+          Effect.flatMap(ToolContext.ToolContext, ({ attempt }) =>
+            Effect.as(ToolContext.deferContext(Content.text(`from ${attempt}`)), text)
+          )
+      })
+      assert.deepStrictEqual(
+        yield* t.execute(),
+        failed(boomReported, { dispatched: true, body: "completed", contexts: texts("from 1") })
+      )
+      assert.deepStrictEqual(t.log, ["before", "guard", "around", "body", "body", "observe"])
+    })
+  )
+
   it.scoped("a result that a wrapper got before the body ran, and returns after it, says that the body ran", () =>
     Effect.gen(function* () {
       let entered = 0
