@@ -11,7 +11,7 @@ import type * as Content from "../../Content.js"
 import * as ToolResult from "../../ToolResult.js"
 import type { CallState } from "./callState.js"
 import { freezeContent, frozenAs } from "./frozen.js"
-import { cancelledResult, failure, successFromEncoded } from "./results.js"
+import { dispatchedAfterAll, failure, successFromEncoded } from "./results.js"
 
 /**
  * The same result with other contexts or content, still known as this call's own.
@@ -42,10 +42,11 @@ export const upToDate = (state: CallState, result: ToolResult.ToolResult): ToolR
   if (result.dispatched === state.dispatched && result.body === body) return result
   // Made before a handler was called after all: it may not say any more that none was (L2).
   const isStale = result._tag === "Failure" && result.code === "ABORTED_BEFORE_DISPATCH" && state.made.has(result)
-  const { cause } = state.owner
-  return isStale && cause !== undefined
-    ? revise(state, cancelledResult(state, cause), { contexts: result.contexts })
-    : revise(state, result, { dispatched: state.dispatched, body }) // L2
+  return revise(state, isStale ? dispatchedAfterAll(state, result, attempt) : result, {
+    contexts: result.contexts,
+    dispatched: state.dispatched, // L2
+    body
+  })
 }
 
 /** @internal */

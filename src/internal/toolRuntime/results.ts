@@ -85,6 +85,17 @@ export const cancelledResult = (
     attempt
   )
 
+/**
+ * The same cancelled call, of which a handler was called after all.
+ *
+ * @internal
+ */
+export const dispatchedAfterAll = (
+  state: CallState,
+  { cause }: ToolResult.Failure,
+  attempt: Attempt | undefined
+): ToolResult.Failure => failure(state, { code: "ABORTED", message: "tool call aborted", cause }, attempt)
+
 /** @internal */
 export const timedOut = (
   state: CallState,
