@@ -9,7 +9,7 @@
  * C4. It is published only after its owner is quiet (L3).
  * C5. The phases only go forward.
  */
-import * as CancelCause from "../../CancelCause.js"
+import type * as CancelCause from "../../CancelCause.js"
 import type * as Policy from "../../Policy.js"
 import type * as ToolCall from "../../ToolCall.js"
 import type * as ToolResult from "../../ToolResult.js"
@@ -158,11 +158,6 @@ export class CallState implements AttemptHost, InFlight {
 
   cancel(cause: CancelCause.CancelCause): boolean {
     return this.owner.cancel(cause)
-  }
-
-  /** The cause as it stands in results. */
-  get encodedCause(): CancelCause.Encoded | undefined {
-    return this.owner.cause === undefined ? undefined : CancelCause.encode(this.owner.cause)
   }
 
   progressed(text: string): void {
