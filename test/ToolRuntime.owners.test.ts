@@ -26,6 +26,32 @@ describe("ToolRuntime (owners and signals)", () => {
     })
   )
 
+  it.scoped(
+    "L2: a result from before the first handler call that a wrapper returns after it does not say that none was",
+    () =>
+      Effect.gen(function* () {
+        const controller = new AbortController()
+        const cancelledFirst = (next: Policy.Next) =>
+          Effect.uninterruptible(
+            Cancellation.ownSignal(
+              Effect.zipRight(
+                Effect.sync(() => controller.abort("no")),
+                next
+              ),
+              controller.signal
+            )
+          )
+        const t = yield* setup({
+          around: (_, next) => Effect.flatMap(cancelledFirst(next), (first) => Effect.as(next, first))
+        })
+        assert.deepStrictEqual(
+          yield* t.execute(),
+          aborted({ _tag: "HostSignal", reason: "no" }, { body: "not-started" })
+        )
+        assert.deepStrictEqual(t.log, ["before", "guard", "around", "body", "after", "observe"])
+      })
+  )
+
   it.scoped("51 (core: the owner): a body under an owner of its wrapper's still follows the caller's", () =>
     Effect.gen(function* () {
       const signals: Array<AbortSignal> = []

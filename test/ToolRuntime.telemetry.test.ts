@@ -1,10 +1,11 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Deferred, Effect, Metric, Option, type Scope, TestClock, Tracer } from "effect"
-import { Cancellation, Policy, ToolContext } from "quiesce"
+import { Deferred, Effect, Metric, Option, Schema, type Scope, TestClock, Tracer } from "effect"
+import { Cancellation, Policy, Tool, ToolContext } from "quiesce"
 import {
   callOf,
   collectWarnings,
   executeCancelled,
+  failed,
   HarnessError,
   type Setup,
   settle,
@@ -132,6 +133,57 @@ describe("ToolRuntime (what is told of calls)", () => {
       )
     )
   })
+
+  it.effect("L5: a late failure that is not the one in the result is logged", () =>
+    warned((warnings) =>
+      Effect.gen(function* () {
+        const failsLate = (code: string) =>
+          Effect.uninterruptibleMask((restore) =>
+            Effect.catchAllCause(restore(Effect.never), () => Effect.fail(new HarnessError({ message: code, code })))
+          ).pipe(Cancellation.operation(code))
+        const t: Setup = yield* setup({
+          body: () => Effect.as(Effect.all([failsLate("FIRST"), failsLate("SECOND")], { concurrency: 2 }), "never")
+        })
+        const call = yield* t.start()
+        yield* settle
+        yield* call.cancel(user)
+        const result = yield* call.result
+        const other = result._tag === "Failure" && result.code === "FIRST" ? "SECOND" : "FIRST"
+        assert.strictEqual(result._tag === "Failure" && result.name, "HarnessError")
+        assert.strictEqual(warnings.length, 1)
+        assert.match(
+          warnings[0] ?? "",
+          new RegExp(`^An operation failed while it was being cancelled .*HarnessError: ${other}$`)
+        )
+      })
+    )
+  )
+
+  it.effect("L1: a call that cannot be driven to its end has a result all the same, and says that it is a bug", () =>
+    warned((warnings) =>
+      Effect.gen(function* () {
+        // A tool that was not made by Tool.make, and breaks where nothing of a tool can.
+        const { runtime, ...t } = yield* setup({ bare: true })
+        const plain = { description: "", parameters: {}, success: Schema.Null, handler: () => Effect.succeed(null) }
+        yield* runtime.register({
+          ...Tool.make("broken", plain),
+          get timeoutMillis(): number {
+            throw new Error("no time")
+          }
+        })
+        const result = yield* t.execute({ name: "broken", parameters: {} })
+        const message = "the outcome of the call is not known, because of a bug in quiesce"
+        assert.deepStrictEqual(
+          result,
+          failed({ code: "OUTCOME_UNKNOWN", name: "OutcomeUnknownError", message }, { tool: "broken" })
+        )
+        assert.deepStrictEqual(t.log, ["observe"])
+        assert.deepStrictEqual(yield* runtime.inFlight, [])
+        assert.strictEqual(warnings.length, 1)
+        assert.match(warnings[0] ?? "", /^A call could not be driven to its end; .*no time$/)
+      })
+    )
+  )
 
   describe("spans", () => {
     /** A tracer of a host, and what it was told. */
