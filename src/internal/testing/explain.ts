@@ -15,8 +15,8 @@ export interface Found {
   readonly failing: RunResult<unknown, unknown>
   /** Whether another schedule fails in the same way. */
   readonly fails: (schedule: Schedule) => Promise<boolean>
-  /** Whether a search that cuts more coarsely finds a failure, too. */
-  readonly failsAt: (granularity: Granularity) => Promise<boolean>
+  /** Whether a search that cuts more coarsely finds the same failure; `unknown` when it was given up. */
+  readonly failsAt: (granularity: Granularity) => Promise<"yes" | "no" | "unknown">
 }
 
 /** The steps around a fault at which it fails as well: the window in which the program is vulnerable. */
@@ -34,9 +34,12 @@ const windowOf = async ({ failing, fails }: Found): Promise<string | undefined> 
 }
 
 const coarsest = async ({ failsAt }: Found): Promise<string> => {
-  if (await failsAt("suspension")) return "fails also where fibers switch only when they really wait: an ordinary race"
-  if (await failsAt("effect")) return "needs a switch or a fault between two effects that do not wait"
-  return "needs a switch or a fault between two single operations"
+  const suspension = await failsAt("suspension")
+  if (suspension === "yes") return "fails also where fibers switch only when they really wait: an ordinary race"
+  const effect = await failsAt("effect")
+  const doubt = suspension === "unknown" || effect === "unknown" ? " (as far as was looked)" : ""
+  if (effect === "yes") return `needs a switch or a fault between two effects that do not wait${doubt}`
+  return `needs a switch or a fault between two single operations${doubt}`
 }
 
 /** @internal */

@@ -10,8 +10,9 @@ import type { Granularity } from "./driver.js"
 import { Engine } from "./engine.js"
 import { explain } from "./explain.js"
 import type { EngineOptions, RunResult } from "./run.js"
+import { broken, type Problem, wrong } from "./sameFailure.js"
 import { type Sampling, sampledPick } from "./sampling.js"
-import { parse, type Schedule, show } from "./schedule.js"
+import { isFault, parse, type Schedule, show } from "./schedule.js"
 import { type Bound, exhaustive, type Searched, sample } from "./search.js"
 import { withoutNeedless } from "./shrink.js"
 import { problemOf } from "./verdict.js"
@@ -169,7 +170,7 @@ export class Exploration<A, E> {
       : this.run(known, false))
     drawn.text = show(run.applied)
     // A schedule that was shortened need not fit to its end: what it came to is what counts.
-    const problem = this.problem({ ...run, schedule: run.applied, taken: run.applied.length })
+    const problem = this.problem({ ...run, schedule: run.applied, taken: run.applied.length })?.text
     if (problem !== undefined || run.exit === undefined) {
       return fail(problem ?? "unknown", drawn.text, `✗ ${problem}\n  replay   EXPLORE_REPLAY='${drawn.text}'`)
     }
@@ -180,13 +181,32 @@ export class Exploration<A, E> {
     return runOnce(this.scenario, schedule, { ...this.engine, points, trace: false, ...more })
   }
 
-  private search(bound: Bound, granularity: Granularity, maxSchedules?: number): Promise<Searched<A, E>> {
+  private search(bound: Bound, granularity: Granularity): Promise<Searched<A, E>> {
     return exhaustive<A, E>({
       bound,
-      maxSchedules: maxSchedules ?? this.options.maxSchedules ?? 200_000,
+      maxSchedules: this.options.maxSchedules ?? 200_000,
       run: (schedule, points) => this.run(schedule, points, { granularity }),
       fails: (run) => this.look(run as Observed<A, E>)
     })
+  }
+
+  /** Looks for a schedule that fails in a certain way, and passes over those that fail in another. */
+  private searchFor(
+    kind: string | undefined,
+    bound: Bound,
+    granularity: Granularity,
+    maxSchedules: number
+  ): Promise<Searched<A, E>> {
+    return exhaustive<A, E>({
+      bound,
+      maxSchedules,
+      run: (schedule, points) => this.run(schedule, points, { granularity }),
+      fails: (run) => this.stopped || this.problem(run as Observed<A, E>)?.kind === kind
+    })
+  }
+
+  private async failsLike(kind: string | undefined, schedule: Schedule): Promise<boolean> {
+    return this.problem(await this.run(schedule, false))?.kind === kind
   }
 
   private async sample(
@@ -205,17 +225,17 @@ export class Exploration<A, E> {
 
   /** The shortest failing schedule within reach: by a search below its length, else by leaving departures out. */
   private async shorten(run: RunResult<A, E>): Promise<RunResult<A, E>> {
-    const problem = this.problem(run as Observed<A, E>)
-    const fails = async (schedule: Schedule) => this.problem(await this.run(schedule, false)) === problem
+    const kind = this.problem(run as Observed<A, E>)?.kind
     for (let length = 1; length < Math.min(run.applied.length, 3); length++) {
-      const { failing } = await this.search(
+      const { failing } = await this.searchFor(
+        kind,
         { faults: Math.min(length, this.bound.faults), preemptions: length },
         this.engine.granularity,
         5_000
       )
       if (failing !== undefined) return failing
     }
-    return this.run(await withoutNeedless(run.applied, fails), false)
+    return this.run(await withoutNeedless(run.applied, (schedule) => this.failsLike(kind, schedule)), false)
   }
 
   private look(run: Observed<A, E>): boolean {
@@ -223,13 +243,14 @@ export class Exploration<A, E> {
     return this.stopped || this.problem(run) !== undefined
   }
 
-  private problem(run: Observed<A, E>): string | undefined {
+  private problem(run: Observed<A, E>): Problem | undefined {
     const problem = problemOf(run, this.engine.maxSteps)
-    if (problem !== undefined || run.exit === undefined) return problem
+    if (problem !== undefined) return wrong(problem)
+    if (run.exit === undefined) return undefined
     const seen = { exit: run.exit, events: run.events, outcome: run.outcome, schedule: show(run.schedule) }
-    for (const invariant of this.options.invariants ?? []) {
-      const broken = invariant(seen)
-      if (broken !== undefined) return broken
+    for (const [index, invariant] of (this.options.invariants ?? []).entries()) {
+      const text = invariant(seen)
+      if (text !== undefined) return broken(index, text)
     }
     return undefined
   }
@@ -246,15 +267,19 @@ export class Exploration<A, E> {
     if (this.stopped) return fail("the exploration was interrupted", "", "the exploration was interrupted")
     const uncertain = await this.differs(run as Observed<A, E>)
     if (uncertain !== undefined) return uncertain
-    const problem = this.problem(run as Observed<A, E>) ?? "unknown"
+    const { kind, text: problem } = this.problem(run as Observed<A, E>) ?? wrong("unknown")
+    const faults = run.schedule.filter(({ choice }) => isFault(choice)).length
+    const bound = { faults, preemptions: Math.max(1, run.schedule.length - faults) }
     const message = await explain({
       problem,
       schedules,
       bound: this.describeBound(),
       failing: await this.run(run.schedule, false, { trace: true }),
-      fails: async (schedule) => this.problem(await this.run(schedule, false)) === problem,
-      failsAt: async (granularity) =>
-        (await this.search({ faults: 1, preemptions: 1 }, granularity, 2_000)).failing !== undefined
+      fails: (schedule) => this.failsLike(kind, schedule),
+      failsAt: async (granularity) => {
+        const { complete, failing } = await this.searchFor(kind, bound, granularity, 2_000)
+        return failing !== undefined ? "yes" : complete ? "no" : "unknown"
+      }
     })
     return fail(problem, show(run.schedule), message)
   }
