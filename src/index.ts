@@ -52,6 +52,17 @@ export * as Cancellation from "./Cancellation.js"
 export * as Content from "./Content.js"
 
 /**
+ * Hands work over from the caller that starts it to an owner that outlives the caller.
+ *
+ * It is the only way in which work may outlive its caller (L9): background jobs and processes, sessions, subagents. Until
+ * the commit point the caller's cancellation undoes everything, and is answered when that is done; from the commit point
+ * only the new owner stops the work. There is no instant at which both own it, or nobody does.
+ *
+ * @since 0.1.0
+ */
+export * as Handoff from "./Handoff.js"
+
+/**
  * Rules that surround every call: they decide whether it runs, how, and what is shown of it.
  *
  * A policy is a value; building one runs nothing. `ToolRuntime` runs policies in the order in which they are listed:

@@ -2,6 +2,7 @@ export * as Abort from "./Abort.js";
 export * as CancelCause from "./CancelCause.js";
 export * as Cancellation from "./Cancellation.js";
 export * as Content from "./Content.js";
+export * as Handoff from "./Handoff.js";
 export * as Policy from "./Policy.js";
 export * as Tool from "./Tool.js";
 export * as ToolCall from "./ToolCall.js";

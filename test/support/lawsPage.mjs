@@ -18,6 +18,7 @@ const statements = {
   L6: "First cause wins: one cause, the first, the same object for every listener.",
   L7: "Deadline truth: `TOOL_TIMEOUT` if and only if the tool's own timer was the first cause before the body settled.",
   L8: "Balance: a crash of a policy or of the log costs no call its result.",
+  L9: "Hand-over: until the commit point the caller's cancellation rolls the work back; from it on only the new owner stops it.",
   L10: "Clean signals: no listener is left, never more than one for each signal; a cancelled owner starts nothing.",
   L12: "Contexts: what was deferred survives failure, abort and timeout; only a block drops it.",
   L14: "Owners: what slips through the types is stopped and awaited at the owner's end, or dies with a message after it.",

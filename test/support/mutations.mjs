@@ -309,6 +309,38 @@ const mutations = [
     tests: "test/ToolRuntime"
   },
   {
+    law: "explored L9 the caller lets go",
+    file: "src/internal/handoff/handover.ts",
+    find: "this.caller.leave(this.follower) // H1: the commit",
+    replace: "// H1: the commit",
+    tests: "test/laws/L09",
+    name: "around the commit point: rolled back"
+  },
+  {
+    law: "explored L9 no cancel after the commit",
+    file: "src/Handoff.ts",
+    find: "if (!handover.isCommitted) handover.cancel",
+    replace: "handover.cancel",
+    tests: "test/laws/L09",
+    name: "around the commit point: rolled back"
+  },
+  {
+    law: "explored L9 no commit after a cancel",
+    file: "src/internal/handoff/handover.ts",
+    find: "if (this.cause !== undefined) return rollBack(exit, steps.rollback(exit.value)) // H2",
+    replace: "",
+    tests: "test/laws/L09",
+    name: "new owner ends"
+  },
+  {
+    law: "explored L9 rolled back before the answer",
+    file: "src/internal/handoff/handover.ts",
+    find: 'this.ended.whenSettled(() => outcome.settle({ _tag: "RolledBack", started })) // H3',
+    replace: 'outcome.settle({ _tag: "RolledBack", started })',
+    tests: "test/laws/L09",
+    name: "around the commit point: rolled back"
+  },
+  {
     law: "explored L2 mark",
     file: "src/internal/toolRuntime/attempt.ts",
     find: "state.dispatched = true // L2",
