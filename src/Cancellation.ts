@@ -490,7 +490,9 @@ class Operation implements Member {
  */
 export const recordFailures = (owner: Owner, cause: Cause.Cause<unknown>): void => {
   if (owner.cause === undefined || Cause.isInterruptedOnly(cause)) return
-  owner.recordFailure(Cause.squash(cause))
+  const failure = Cause.failureOption(cause)
+  if (Option.isSome(failure)) owner.recordFailure(failure.value)
+  else owner.recordDefect(Cause.squash(cause))
 }
 
 /**

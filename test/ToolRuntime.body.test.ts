@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Cause, Deferred, Effect, Exit, Fiber, FiberId, Schema } from "effect"
+import { Cause, Data, Deferred, Effect, Exit, Fiber, FiberId, Schema } from "effect"
 import { Abort, Cancellation, Content, Policy, Tool, ToolContext, type ToolResult } from "quiesce"
 import {
   aborted,
@@ -187,6 +187,48 @@ describe("ToolRuntime (body)", () => {
       })
     )
   }
+
+  it.scoped("codes: the tag of a typed failure is a code, that of a defect is not", () =>
+    Effect.gen(function* () {
+      class DiskFull extends Data.TaggedError("DiskFull")<{ readonly message: string }> {}
+      const full = new DiskFull({ message: "no space left" })
+      const typed = yield* setup({ body: () => full })
+      const reported = { code: "DISK_FULL", name: "DiskFull", message: "no space left" }
+      assert.deepStrictEqual(yield* typed.execute(), failed(reported, ran))
+      for (const defect of [Effect.die(full), Effect.dieMessage("no space left")]) {
+        const dies = { body: () => defect, before: () => defect, around: () => defect, after: () => defect }
+        for (const stage of ["body", "before", "around", "after"] as const) {
+          const t = yield* setup({ [stage]: dies[stage] })
+          const result = yield* t.execute()
+          assert.strictEqual(
+            result._tag === "Failure" && `${result.code} ${result.name} ${result.message}`,
+            `${stage === "body" ? "TOOL_FAILURE ToolFailureError" : "POLICY_FAILURE PolicyFailureError"} no space left`
+          )
+        }
+      }
+    })
+  )
+
+  it.scoped("codes: neither is that of a defect that came late, however often it was handed on", () =>
+    Effect.gen(function* () {
+      const dies = Effect.onInterrupt(Effect.never, () => Effect.dieMessage("no space left"))
+      const operation = Cancellation.operation(dies, "write")
+      for (const write of [operation, Cancellation.own(operation)]) {
+        const t = yield* setup({
+          body: () =>
+            Effect.zipRight(
+              Effect.forkDaemon(write),
+              Effect.onInterrupt(Effect.never, () => settle)
+            )
+        })
+        const call = yield* t.start()
+        yield* t.reached("body")
+        yield* settle
+        yield* call.cancel(user)
+        assert.deepStrictEqual(yield* call.result, toolFailed("no space left"))
+      }
+    })
+  )
 
   it.scoped("an AbortError of a call that nobody cancelled is a failure like any other", () =>
     Effect.gen(function* () {

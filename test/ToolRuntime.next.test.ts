@@ -197,13 +197,7 @@ describe("ToolRuntime (next)", () => {
           })
       })
       const message = '"next" of call "c1" was run after its wrapper had returned'
-      assert.deepStrictEqual(
-        yield* t.execute(),
-        failed(
-          { code: "RUNTIME_EXCEPTION", name: "RuntimeException", message },
-          { dispatched: true, body: "completed" }
-        )
-      )
+      assert.deepStrictEqual(yield* t.execute(), policyFailed(message, { dispatched: true, body: "completed" }))
       for (const [next, context] of kept) {
         const exit = yield* Effect.exit(Effect.provide(next, context))
         assert.isTrue(Exit.isFailure(exit) && Cause.isDie(exit.cause))

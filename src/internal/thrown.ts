@@ -6,7 +6,7 @@
 import { hasProperty, isString } from "effect/Predicate"
 
 /**
- * What is known of a thrown value: the message always, a code and a name only where the value carries them.
+ * What is known of a thrown value: the message always, a name (its tag) and a code only where the value carries them.
  *
  * @internal
  */
@@ -16,7 +16,12 @@ export interface Thrown {
   readonly code: string | undefined
 }
 
-const upperSnake = (tag: string): string => tag.replace(/([a-z0-9])([A-Z])/g, "$1_$2").toUpperCase()
+/**
+ * The code of a typed failure that carries none: its tag in upper snake case.
+ *
+ * @internal
+ */
+export const codeOfTag = (tag: string): string => tag.replace(/([a-z0-9])([A-Z])/g, "$1_$2").toUpperCase()
 
 const text = (u: unknown, key: string): string | undefined =>
   hasProperty(u, key) && isString(u[key]) && u[key] !== "" ? (u[key] as string) : undefined
@@ -26,15 +31,15 @@ const inspect = (u: unknown): Thrown => {
   return {
     message: u instanceof Error ? u.message || tag || u.name : (text(u, "message") ?? String(u)),
     name: tag,
-    code: tag === undefined ? undefined : (text(u, "code") ?? upperSnake(tag))
+    code: tag === undefined ? undefined : text(u, "code")
   }
 }
 
 /**
  * Describes a thrown value.
  *
- * A typed failure (one with a `_tag`) names itself: its tag is the name, its `code` field (else the tag in upper snake
- * case) the code. Whatever else is thrown has only a message.
+ * What has a `_tag` names itself: the tag is the name, its `code` field the code. Whatever else is thrown has only a
+ * message.
  *
  * @internal
  */

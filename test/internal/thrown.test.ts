@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { describeThrown } from "../../src/internal/thrown.js"
+import { codeOfTag, describeThrown } from "../../src/internal/thrown.js"
 
 describe("describeThrown", () => {
   it("72: reads whatever was thrown", () => {
@@ -18,12 +18,13 @@ describe("describeThrown", () => {
     }
   })
 
-  it("a typed failure names itself: its tag, its code or the tag in upper snake case", () => {
+  it("what has a tag names itself: by its tag and, where it has one, its code", () => {
     assert.deepStrictEqual(describeThrown({ _tag: "DiskFull", message: "full" }), {
       message: "full",
       name: "DiskFull",
-      code: "DISK_FULL"
+      code: undefined
     })
+    assert.deepStrictEqual(["DiskFull", "HTTPError"].map(codeOfTag), ["DISK_FULL", "HTTPERROR"])
     assert.deepStrictEqual(describeThrown({ _tag: "HTTPError", code: "E404", message: "gone" }), {
       message: "gone",
       name: "HTTPError",

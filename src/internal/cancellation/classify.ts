@@ -25,28 +25,33 @@ export const isCancellation = (error: unknown, cause: CancelCause.CancelCause): 
 }
 
 /**
+ * A failure that is not a cancellation. A defect is one that nobody has typed: it has a message, and no code of its own.
+ *
+ * @internal
+ */
+export interface Specific {
+  readonly error: unknown
+  readonly isDefect: boolean
+}
+
+/**
  * The first failure or defect of a cause that is not the cancellation of `owner`, or that came late and was kept with it.
  *
  * @internal
  */
-export const specificFailure = (
-  cause: Cause.Cause<unknown>,
-  owner: Owner
-): { readonly error: unknown; readonly isDefect: boolean } | undefined =>
-  failureIn(cause, owner) ??
-  (owner.cause !== undefined && owner.lateFailures.length > 0
-    ? { error: owner.lateFailures[0], isDefect: false }
-    : undefined)
+export const specificFailure = (cause: Cause.Cause<unknown>, owner: Owner): Specific | undefined => {
+  const own = failureIn(cause, owner)
+  if (own !== undefined || owner.cause === undefined || owner.lateFailures.length === 0) return own
+  const error = owner.lateFailures[0]
+  return { error, isDefect: owner.lateDefects.includes(error) }
+}
 
 /**
  * The first failure or defect of a cause that is not the cancellation of `owner`.
  *
  * @internal
  */
-export const failureIn = (
-  cause: Cause.Cause<unknown>,
-  owner: Owner
-): { readonly error: unknown; readonly isDefect: boolean } | undefined => {
+export const failureIn = (cause: Cause.Cause<unknown>, owner: Owner): Specific | undefined => {
   const isSpecific = (error: unknown) => owner.cause === undefined || !isCancellation(error, owner.cause)
   for (const error of Cause.failures(cause)) if (isSpecific(error)) return { error, isDefect: false }
   for (const error of Chunk.toReadonlyArray(Cause.defects(cause))) {

@@ -40,6 +40,8 @@ export class Owner implements Member {
 
   /** Failures that came with, but are not, the cancellation: Effect strips them from the exits of interrupted fibers. */
   lateFailures: ReadonlyArray<unknown> = none
+  /** Those of them that are defects. */
+  lateDefects: ReadonlyArray<unknown> = none
   /** What could not be stopped or waited for, in words. */
   escaped: ReadonlyArray<string> = none
   /** The absolute time, on the clock of the fiber that set it, at which the nearest deadline falls. */
@@ -163,7 +165,10 @@ export class Owner implements Member {
 
   /** Hands on to the parent what nobody has seen of this owner. */
   protected bequeath(): void {
-    for (const error of this.lateFailures) this.parent?.recordFailure(error)
+    for (const error of this.lateFailures) {
+      if (this.lateDefects.includes(error)) this.parent?.recordDefect(error)
+      else this.parent?.recordFailure(error)
+    }
     for (const what of this.escaped) this.parent?.recordEscape(what)
   }
 
@@ -179,6 +184,13 @@ export class Owner implements Member {
   /** Keeps a failure that is not the cancellation (L5). One failure seen by two wrappers is one failure. */
   recordFailure(error: unknown): void {
     if (!this.lateFailures.includes(error)) this.lateFailures = [...this.lateFailures, error]
+  }
+
+  /** As `recordFailure`, for one that nobody has typed. */
+  recordDefect(error: unknown): void {
+    if (this.lateFailures.includes(error)) return
+    this.lateDefects = [...this.lateDefects, error]
+    this.recordFailure(error)
   }
 
   recordEscape(what: string): void {

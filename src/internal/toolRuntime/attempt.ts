@@ -41,7 +41,7 @@ const outcomeOf = (
   const specific = specificFailure(exit.cause, owner)
   if (specific !== undefined) {
     attempt.end = "failed"
-    attempt.ownFailure = reported(specific.error, "TOOL_FAILURE")
+    attempt.ownFailure = reported(specific, "TOOL_FAILURE")
     state.namedFailure = specific.error
     return failure(state, attempt.ownFailure, attempt) // L5
   }

@@ -26,7 +26,7 @@ import type { Attempt } from "./attemptState.js"
 import type { CallState } from "./callState.js"
 import { normalize } from "./normalize.js"
 import type { Registered } from "./registry.js"
-import { cancelledResult, policyFailure, timedOut } from "./results.js"
+import { cancelledResult, policyFailure, saying, timedOut } from "./results.js"
 import { called, ownedContext, type Running, settledStage, startStage } from "./stage.js"
 
 type Around = Registered<Policy.Around<never>>
@@ -185,7 +185,7 @@ const returned = (state: CallState, value: ToolResult.ToolResult): ToolResult.To
   try {
     if (value._tag === "Success" || value._tag === "Failure") return normalize(state, value)
   } catch {}
-  return policyFailure(state, new Error("a wrapper returned something that is not a ToolResult"))
+  return policyFailure(state, saying("a wrapper returned something that is not a ToolResult"))
 }
 
 /** What became of a wrapper, as the result that it stands for. `last` is what came last of its `next`. */
@@ -197,12 +197,12 @@ const resultOf = (
 ): ToolResult.ToolResult => {
   if (Exit.isSuccess(exit)) return returned(state, exit.value)
   const own = failureIn(exit.cause, owner)
-  if (own !== undefined) return policyFailure(state, own.error) // L5
+  if (own !== undefined) return policyFailure(state, own) // L5
   // It was stopped before it could answer. What its `next` failed with by itself must not be hidden by that (L5).
   if (last?._tag === "Failure" && !isCancelled(last)) return last
   if (owner.cause !== undefined) return cancelledResult(state, owner.cause)
   // Stopped by an owner of its own, such as a deadline, which has stopped its `next` as well; or by itself.
-  return last?._tag === "Failure" ? last : policyFailure(state, new Error("a wrapper interrupted itself"))
+  return last?._tag === "Failure" ? last : policyFailure(state, saying("a wrapper interrupted itself"))
 }
 
 const isCancelled = (result: ToolResult.Failure): boolean =>

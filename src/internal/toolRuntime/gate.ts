@@ -10,11 +10,11 @@ import type { Cancellation } from "../../Cancellation.js"
 import type { Answer } from "../../capability/Approval.js"
 import type * as Policy from "../../Policy.js"
 import type * as ToolResult from "../../ToolResult.js"
-import { specificFailure } from "../cancellation/classify.js"
+import { type Specific, specificFailure } from "../cancellation/classify.js"
 import { ShieldedOwner } from "../cancellation/owner.js"
 import type { CallState } from "./callState.js"
 import type { Registered } from "./registry.js"
-import { failure, policyFailure } from "./results.js"
+import { failure, policyFailure, saying } from "./results.js"
 import { called, concluding, inContext, ownedContext, type Running, readyValue, startStage } from "./stage.js"
 
 /**
@@ -35,7 +35,10 @@ const denied = (state: CallState, reason: string): Verdict => ({
   result: failure(state, { code: "DENIED", message: reason })
 })
 
-const broken = (state: CallState, error: unknown): Verdict => ({ _tag: "Refused", result: policyFailure(state, error) })
+const broken = (state: CallState, specific: Specific): Verdict => ({
+  _tag: "Refused",
+  result: policyFailure(state, specific)
+})
 
 type Before = Registered<Policy.Before<never>>
 type Await = <A>(running: Running<A>) => Effect.Effect<A>
@@ -130,8 +133,8 @@ const startGroup = (
 
 const failed = (state: CallState, cause: Cause.Cause<unknown>): Verdict => {
   const specific = specificFailure(cause, state.owner)
-  if (specific !== undefined) return broken(state, specific.error) // L5
-  return state.isCancelled ? cancelled : broken(state, new Error("a policy interrupted itself"))
+  if (specific !== undefined) return broken(state, specific) // L5
+  return state.isCancelled ? cancelled : broken(state, saying("a policy interrupted itself"))
 }
 
 const askPerson = (
@@ -175,7 +178,7 @@ const answered = (state: CallState, answer: Answer): Verdict => {
     case "unavailable":
       return denied(state, `tool "${state.name}" requires approval, but no approval channel is available`)
     default:
-      return broken(state, new Error(`unreachable: the approver answered ${String(answer)}`))
+      return broken(state, saying(`unreachable: the approver answered ${String(answer)}`))
   }
 }
 
@@ -185,10 +188,10 @@ const guarded = (state: CallState): Verdict => {
     try {
       reason = policy.check(state.view)
     } catch (error) {
-      return broken(state, error)
+      return broken(state, { error, isDefect: true })
     }
     if (isString(reason)) return denied(state, reason)
-    if (reason !== undefined) return broken(state, new Error("a guard returned something that is not a reason"))
+    if (reason !== undefined) return broken(state, saying("a guard returned something that is not a reason"))
   }
   return allowed
 }

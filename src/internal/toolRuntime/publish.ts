@@ -38,7 +38,7 @@ const brokenTransform = (state: CallState, result: ToolResult.ToolResult, error:
   // A failure stays the failure it is (L5), and contexts stay (L12): only a success becomes one.
   state.runtime.log(state, "The final content of a tool result could not be made", Cause.die(error))
   if (result._tag === "Failure") return result
-  const made = failure(state, reported(error, "TOOL_FAILURE"), state.made.get(result))
+  const made = failure(state, reported({ error, isDefect: true }, "TOOL_FAILURE"), state.made.get(result))
   return revise(state, made, { contexts: result.contexts, escaped: result.escaped })
 }
 

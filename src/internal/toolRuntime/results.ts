@@ -11,8 +11,9 @@ import * as Content from "../../Content.js"
 import type * as Tool from "../../Tool.js"
 import * as ToolError from "../../ToolError.js"
 import * as ToolResult from "../../ToolResult.js"
+import type { Specific } from "../cancellation/classify.js"
 import { type Json, materialize } from "../json.js"
-import { describeThrown } from "../thrown.js"
+import { codeOfTag, describeThrown } from "../thrown.js"
 import type { Attempt } from "./attemptState.js"
 import type { CallState } from "./callState.js"
 import { isContent } from "./frozen.js"
@@ -116,27 +117,38 @@ export const timedOut = (
 /**
  * A failure that somebody else brought: its own code, name and message where it names them, else `code`.
  *
+ * The tag of a typed failure stands for a code. That of a defect does not: `Effect.dieMessage` makes defects that have
+ * a tag, and nobody has typed them. A defect that carries a code of its own was given it by its author.
+ *
  * @internal
  */
-export const reported = (error: unknown, code: "TOOL_FAILURE" | "POLICY_FAILURE"): ToolResult.Reported => {
-  const thrown = describeThrown(error)
+export const reported = (
+  { error, isDefect }: Specific,
+  code: "TOOL_FAILURE" | "POLICY_FAILURE"
+): ToolResult.Reported => {
+  const { code: carried, message, name } = describeThrown(error)
+  const claimed = carried ?? (name === undefined || isDefect ? undefined : codeOfTag(name))
+  if (claimed === undefined) return Object.freeze({ code, name: nameOf(code), message })
   // Our own codes say what the runtime knows, such as that nothing ran: nobody else may claim them (L2). A policy that
   // fails may say that it denies.
-  const isOurs = thrown.code !== undefined && Object.hasOwn(ToolError.names, thrown.code)
-  const own =
-    thrown.code === undefined || (isOurs && !(code === "POLICY_FAILURE" && thrown.code === "DENIED"))
-      ? code
-      : thrown.code
-  return Object.freeze({ code: own, name: thrown.name ?? nameOf(code), message: thrown.message })
+  const isOurs = Object.hasOwn(ToolError.names, claimed) && !(code === "POLICY_FAILURE" && claimed === "DENIED")
+  return Object.freeze({ code: isOurs ? code : claimed, name: name ?? nameOf(code), message })
 }
+
+/**
+ * What one of our own checks says.
+ *
+ * @internal
+ */
+export const saying = (message: string): Specific => ({ error: new Error(message), isDefect: true })
 
 /**
  * A failing policy: final, no `after` policy is asked about it.
  *
  * @internal
  */
-export const policyFailure = (state: CallState, error: unknown): ToolResult.Failure => {
-  const result = failure(state, reported(error, "POLICY_FAILURE"))
+export const policyFailure = (state: CallState, specific: Specific): ToolResult.Failure => {
+  const result = failure(state, reported(specific, "POLICY_FAILURE"))
   state.unreviewed = result
   return result
 }

@@ -9,14 +9,16 @@ import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import * as Option from "effect/Option"
 import * as Content from "../../Content.js"
 import type * as Policy from "../../Policy.js"
 import type * as ToolResult from "../../ToolResult.js"
+import type { Specific } from "../cancellation/classify.js"
 import type { Owner } from "../cancellation/owner.js"
 import type { CallState } from "./callState.js"
 import { freezeContent } from "./frozen.js"
 import { revise } from "./normalize.js"
-import { failure, reported, successFromEncoded } from "./results.js"
+import { failure, reported, saying, successFromEncoded } from "./results.js"
 import { called, inContext, ownedContext, type Running, readyValue, settledStage, startStage } from "./stage.js"
 
 /**
@@ -59,11 +61,13 @@ export const startReview = (
   })
 }
 
-const errorOf = (cause: Cause.Cause<unknown>): unknown =>
-  Cause.isInterruptedOnly(cause) ? new Error("a policy interrupted itself") : Cause.squash(cause)
+const errorOf = (cause: Cause.Cause<unknown>): Specific =>
+  Cause.isInterruptedOnly(cause)
+    ? saying("a policy interrupted itself")
+    : { error: Cause.squash(cause), isDefect: Option.isNone(Cause.failureOption(cause)) }
 
-const broken = (state: CallState, current: ToolResult.ToolResult, error: unknown): ToolResult.ToolResult =>
-  keepContexts(state, current, failure(state, reported(error, "POLICY_FAILURE"), state.made.get(current)), [])
+const broken = (state: CallState, current: ToolResult.ToolResult, what: Specific): ToolResult.ToolResult =>
+  keepContexts(state, current, failure(state, reported(what, "POLICY_FAILURE"), state.made.get(current)), [])
 
 const keepContexts = (
   state: CallState,
@@ -85,12 +89,12 @@ const reviewed = (state: CallState, current: ToolResult.ToolResult, decision: Po
   try {
     if (decision._tag === "Accept" || decision._tag === "Block") return apply(state, current, decision)
   } catch {}
-  const error = new Error("an after policy answered with something that is not a Review")
-  return { _tag: "Broken", result: broken(state, current, error) }
+  const what = saying("an after policy answered with something that is not a Review")
+  return { _tag: "Broken", result: broken(state, current, what) }
 }
 
 const apply = (state: CallState, current: ToolResult.ToolResult, decision: Policy.Review): Reviewed => {
-  const no = (message: string) => ({ _tag: "Broken" as const, result: broken(state, current, new Error(message)) })
+  const no = (message: string) => ({ _tag: "Broken" as const, result: broken(state, current, saying(message)) })
   const contexts = freezeContent(decision.contexts)
   if (contexts === undefined) return no("an after policy added contexts that are not content")
   if (decision._tag === "Block") {
