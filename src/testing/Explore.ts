@@ -19,7 +19,9 @@ import { hasProperty } from "effect/Predicate"
 import type * as Scope from "effect/Scope"
 import { Settlement, waitOrStop } from "../internal/settlement.js"
 import type { Granularity as AnyGranularity } from "../internal/testing/driver.js"
-import { Exploration } from "../internal/testing/exploration.js"
+import { Exploration, type Finding } from "../internal/testing/exploration.js"
+import { drawPage, type Page } from "../internal/testing/html.js"
+import { writePage } from "../internal/testing/pages.js"
 import { parse, show } from "../internal/testing/schedule.js"
 import type * as Invariant from "./Invariant.js"
 import type { Sim } from "./Sim.js"
@@ -73,6 +75,13 @@ export interface Options<A, E> {
   readonly expect?: ReadonlyArray<string> | undefined
   /** Runs only this schedule. Default: the environment variable `EXPLORE_REPLAY`. */
   readonly replay?: string | undefined
+  /** What the scenario is called in files of HTML. Default under `it.explore`: the name of the test. */
+  readonly name?: string | undefined
+  /**
+   * A folder into which the timeline of a failure is written as a page of HTML; the message then names the file. Default:
+   * the environment variable `EXPLORE_HTML`, else nothing is written.
+   */
+  readonly html?: string | undefined
 }
 
 /**
@@ -103,6 +112,45 @@ export class ExploreFailure extends Data.TaggedError("ExploreFailure")<{
   readonly schedule: string
   readonly message: string
 }> {}
+
+// Beside the failure and not in it: runners print the fields of an error, and this would be a flood.
+const pages = new WeakMap<ExploreFailure, Page>()
+
+const failed = ({ page, ...finding }: Finding): ExploreFailure => {
+  const failure = new ExploreFailure(finding)
+  pages.set(failure, page)
+  return failure
+}
+
+/**
+ * The timeline of a failure as a page of HTML: a string that needs no other file, with all names escaped.
+ *
+ * It shows what the message shows, with every line of it: fibers as columns, the fault and the other departures from the
+ * default order, and, shaded, the steps before which the fault does the same harm. The command that replays it can be
+ * copied. A failure without a run, such as that of a scenario that cannot be explored, gives a page with its message.
+ *
+ * @example
+ * ```ts
+ * import * as assert from "node:assert"
+ * import { Effect } from "effect"
+ * import { Explore } from "quiesce/testing"
+ *
+ * const failure = await Effect.runPromise(Effect.flip(Explore.check(Effect.fail("<no luck>"))))
+ * assert.match(Explore.toHtml(failure), /Error: &lt;no luck&gt;/)
+ * ```
+ *
+ * @since 0.1.0
+ * @category converting
+ */
+export const toHtml = (failure: ExploreFailure): string => drawPage(pages.get(failure) ?? pageOf(failure))
+
+const pageOf = ({ message, problem }: ExploreFailure): Page => ({
+  title: `Explore: ${problem}`,
+  problem: message,
+  replay: undefined,
+  remarks: [],
+  drawings: []
+})
 
 type Scenario<A, E> = Effect.Effect<A, E, Sim | Scope.Scope>
 
@@ -143,9 +191,20 @@ export const check = <A, E>(
     const exploration = new Exploration(scenario, options)
     return Effect.flatMap(
       settled(exploration.explore(), () => exploration.stop()),
-      (result) => ("problem" in result ? new ExploreFailure(result) : Effect.succeed(result))
+      (result) => ("problem" in result ? Effect.flatMap(written(result, options), failed) : Effect.succeed(result))
     )
   })
+
+/** With its page in a file, if that is asked for. */
+const written = (finding: Finding, { html, name }: Pick<Options<never, never>, "html" | "name">) => {
+  const { EXPLORE_HTML } = process.env
+  const folder = html ?? EXPLORE_HTML ?? ""
+  if (folder === "") return Effect.succeed(finding)
+  return Effect.map(writePage(folder, name ?? "scenario", finding.page), (line) => ({
+    ...finding,
+    message: `${finding.message}\n  ${line}`
+  }))
+}
 
 const settled = <A>(promise: Promise<A>, stop: () => void): Effect.Effect<A> =>
   Effect.uninterruptibleMask((restore) => {
@@ -224,12 +283,12 @@ export const schedule = (): FastCheck.Arbitrary<Drawn> => new DrawnSchedules()
 export const run = <A, E>(
   scenario: Scenario<A, E>,
   drawn: Drawn,
-  options: Omit<Options<A, E>, "sample" | "replay" | "expect"> = {}
+  options: Omit<Options<A, E>, "sample" | "replay" | "expect" | "html"> = {}
 ): Effect.Effect<Invariant.Run<A, E>, ExploreFailure> =>
   Effect.suspend(() => {
     const exploration = new Exploration(scenario, options)
     return Effect.flatMap(
       settled(exploration.runDrawn(drawn), () => exploration.stop()),
-      (result) => ("problem" in result ? new ExploreFailure(result) : Effect.succeed(result))
+      (result) => ("problem" in result ? failed(result) : Effect.succeed(result))
     )
   })

@@ -82,7 +82,7 @@ export interface Methods extends Vitest.Methods {
    * Explores a scenario with `Explore.check`, in real time. Default timeout: 60 seconds.
    *
    * The test fails with the schedule and the timeline of the first failure. `EXPLORE_REPLAY='x1/...' vitest -t name` runs
-   * that schedule only. A search that ends before its bound is exhausted fails too, unless `maxSchedules` or `sample` says
+   * that schedule only, and `EXPLORE_HTML=folder` writes the timeline into a file, too, which the message names. A search that ends before its bound is exhausted fails too, unless `maxSchedules` or `sample` says
    * that this is wanted. How many schedules were run is an annotation of the test.
    */
   readonly explore: ExploreTester
@@ -114,6 +114,12 @@ const annotate = (context: TestContext, report: Explore.Report): void => {
   void context.annotate(`${report.schedules} schedules, ${report.complete ? "all" : "not all"} of ${report.bound}`)
 }
 
+const fullName = ({ task }: TestContext): string => {
+  const names = [task.name]
+  for (let { suite } = task; suite !== undefined; suite = suite.suite) names.unshift(suite.name)
+  return names.filter((name) => name !== "").join(" ")
+}
+
 const exploring =
   (test: Vitest.Test<never>): ExploreTest =>
   (name, scenario, options = {}, timeout) =>
@@ -121,7 +127,7 @@ const exploring =
       name,
       (context) => {
         const explored = Effect.isEffect(scenario) ? scenario : Effect.suspend(scenario)
-        return Effect.flatMap(Explore.check(explored, options), (report) => {
+        return Effect.flatMap(Explore.check(explored, { name: fullName(context), ...options }), (report) => {
           annotate(context, report)
           return demandComplete(report, options)
         })

@@ -53,6 +53,18 @@ describe("Explore, the same failure", () => {
     })
   )
 
+  it.effect("knows that a failure is one of the granularity at which it was found", () =>
+    Effect.gen(function* () {
+      const options = { invariants: [leftOpen], granularity: "effect" } as const
+      const { message } = yield* Effect.flip(Explore.check(twoFaults, options))
+      assert.match(message, /needs a switch or a fault between two effects that do not wait$/m)
+      const { message: coarse } = yield* Effect.flip(
+        Explore.check(twoFaults, { invariants: [unanswered], granularity: "suspension", maxSchedules: 100 })
+      )
+      assert.include(coarse, "an ordinary race")
+    })
+  )
+
   it.effect("takes what one invariant says of two schedules for one failure, whatever numbers it names", () =>
     Effect.gen(function* () {
       let asked = 0

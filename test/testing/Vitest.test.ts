@@ -1,4 +1,7 @@
 import { spawnSync } from "node:child_process"
+import * as fs from "node:fs"
+import * as os from "node:os"
+import * as path from "node:path"
 import { assert, describe, it as effectIt } from "@effect/vitest"
 import { Effect, Fiber, FiberId, Option, Ref, Schema, TestClock } from "effect"
 import { Cancellation } from "quiesce"
@@ -88,6 +91,20 @@ describe("Vitest", () => {
       assert.include(replayed, replay)
       assert.match(replayed, /an update was lost/)
       assert.match(replayed, /found at schedule 1 /)
+    })
+
+    it("writes the timeline into a file that the failure names", { timeout: 60_000 }, () => {
+      const folder = fs.mkdtempSync(path.join(os.tmpdir(), "quiesce-test-"))
+      try {
+        const output = vitest({ EXPLORE_HTML: folder })
+        const [file = "", ...others] = fs.readdirSync(folder)
+        assert.deepStrictEqual(others, [], "of the tests that are skipped there is none")
+        assert.match(file, /^counts-both-[0-9a-f]{8}\.html$/)
+        assert.include(output.replaceAll(/\s+/g, ""), path.join(folder, file))
+        assert.match(fs.readFileSync(path.join(folder, file), "utf8"), /<title>counts both: .*an update was lost/)
+      } finally {
+        fs.rmSync(folder, { recursive: true })
+      }
     })
   })
 

@@ -23,6 +23,8 @@ export interface Options<A, E> {
     readonly maxSchedules?: number | undefined;
     readonly expect?: ReadonlyArray<string> | undefined;
     readonly replay?: string | undefined;
+    readonly name?: string | undefined;
+    readonly html?: string | undefined;
 }
 export interface Report {
     readonly schedules: number;
@@ -40,6 +42,7 @@ export declare class ExploreFailure extends ExploreFailure_base<{
     readonly message: string;
 }> {
 }
+export declare const toHtml: (failure: ExploreFailure) => string;
 type Scenario<A, E> = Effect.Effect<A, E, Sim | Scope.Scope>;
 export declare const check: <A, E>(scenario: Scenario<A, E>, options?: Options<A, E>) => Effect.Effect<Report, ExploreFailure>;
 export interface Drawn {
@@ -47,5 +50,5 @@ export interface Drawn {
     text: string | undefined;
 }
 export declare const schedule: () => FastCheck.Arbitrary<Drawn>;
-export declare const run: <A, E>(scenario: Scenario<A, E>, drawn: Drawn, options?: Omit<Options<A, E>, "sample" | "replay" | "expect">) => Effect.Effect<Invariant.Run<A, E>, ExploreFailure>;
+export declare const run: <A, E>(scenario: Scenario<A, E>, drawn: Drawn, options?: Omit<Options<A, E>, "sample" | "replay" | "expect" | "html">) => Effect.Effect<Invariant.Run<A, E>, ExploreFailure>;
 export {};

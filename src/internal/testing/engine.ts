@@ -276,6 +276,7 @@ export class Engine {
       if (!choices.includes(next.choice) && !this.faults.has(next.choice)) return undefined
       this.taken++
       this.applied.push(next)
+      this.recordDeparture(place, next.choice, usual)
       return next.choice
     }
     const alternatives = [...this.faults.keys(), ...choices.filter((choice) => choice !== usual)]
@@ -283,10 +284,18 @@ export class Engine {
     const picked = this.options.pick?.(place, alternatives, usual)
     if (picked !== undefined) {
       this.applied.push({ place, choice: picked })
+      this.recordDeparture(place, picked, usual)
       return picked
     }
     if (this.options.points) this.points.push({ place, choices: alternatives })
     return undefined
+  }
+
+  /** Of those where something waits; that a running fiber gives way is recorded there. */
+  private recordDeparture({ key }: Place, choice: string, usual: string | undefined): void {
+    if (usual === undefined || isFault(choice)) return
+    const lane = this.driver.find(key) === undefined ? "env" : key
+    this.record("switch", lane, `${choice} comes before ${usual}`)
   }
 
   private raise(fault: string, { count, key, waiting }: Place): void {
@@ -391,5 +400,5 @@ const takeTurn = async (): Promise<() => void> => {
   return release
 }
 
-/** A name without the signs that a schedule consists of. */
-const clean = (name: string): string => name.replace(/[\s,@>=!+~/]+/g, "-")
+/** A name without the signs that a schedule consists of, or that a shell would not pass on within quotes. */
+const clean = (name: string): string => name.replace(/[\s\p{Cc},@>=!+~/']+/gu, "-")

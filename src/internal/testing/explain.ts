@@ -1,26 +1,38 @@
 /**
- * Writes the failure message, which is what people see of the explorer.
+ * Writes the failure message, which is what people see of the explorer, and gathers what its page shows.
  */
 import type { Granularity } from "./driver.js"
+import type { Drawing, Page, Window } from "./html.js"
 import type { RunResult } from "./run.js"
 import { isFault, type Schedule, show } from "./schedule.js"
 import { drawTimeline } from "./timeline.js"
+
+type Run = RunResult<unknown, unknown>
 
 /** @internal */
 export interface Found {
   readonly problem: string
   readonly schedules: number
   readonly bound: string
+  readonly name: string | undefined
   /** The failing run, with its timeline. */
-  readonly failing: RunResult<unknown, unknown>
+  readonly failing: Run
   /** Whether another schedule fails in the same way. */
   readonly fails: (schedule: Schedule) => Promise<boolean>
   /** Whether a search that cuts more coarsely finds the same failure; `unknown` when it was given up. */
   readonly failsAt: (granularity: Granularity) => Promise<"yes" | "no" | "unknown">
+  /** Runs another schedule, with its timeline. */
+  readonly trace: (schedule: Schedule) => Promise<Run>
+}
+
+/** @internal */
+export interface Explained {
+  readonly message: string
+  readonly page: Page
 }
 
 /** The steps around a fault at which it fails as well: the window in which the program is vulnerable. */
-const windowOf = async ({ failing, fails }: Found): Promise<string | undefined> => {
+const windowOf = async ({ failing, fails }: Found): Promise<Window | undefined> => {
   const { schedule } = failing
   const last = schedule.at(-1)
   if (last === undefined || !isFault(last.choice)) return undefined
@@ -28,9 +40,14 @@ const windowOf = async ({ failing, fails }: Found): Promise<string | undefined> 
   let [from, to] = [last.place.count, last.place.count]
   while (from > 0 && (await fails(at(from - 1)))) from--
   while (to - from < 500 && (await fails(at(to + 1)))) to++
-  const where = last.place.waiting ? `while ${last.place.key} waits after step` : `just before step`
+  return { key: last.place.key, from, to, waiting: last.place.waiting }
+}
+
+const describeWindow = ({ from, key, to, waiting }: Window, schedule: Schedule): string => {
+  const last = schedule.at(-1)
+  const where = waiting ? `while ${key} waits after step` : `just before step`
   const range = from === to ? "only there" : `anywhere before its steps ${from}..${to} fails too`
-  return `fault "${last.choice.slice(1)}" ${where} ${last.place.count} of ${last.place.key} (${range})`
+  return `fault "${last?.choice.slice(1)}" ${where} ${last?.place.count} of ${key} (${range})`
 }
 
 const coarsest = async ({ failsAt }: Found): Promise<string> => {
@@ -42,16 +59,52 @@ const coarsest = async ({ failsAt }: Found): Promise<string> => {
   return `needs a switch or a fault between two single operations${doubt}`
 }
 
+const departures = (schedule: Schedule): ReadonlyArray<string> =>
+  schedule.map(({ choice, place: { count, key, waiting } }, index) => {
+    const where = waiting ? `While ${key} waits after step ${count}` : `Before step ${count} of ${key}`
+    const what = isFault(choice) ? `the fault "${choice.slice(1)}" strikes` : `${choice} comes next`
+    return `${index + 1}. ${where}, ${what}.`
+  })
+
+/** Where a window is wider than one step, the rest of it lies in steps that the failing run did not come to. */
+const withoutFault = async ({ failing, trace }: Found, window: Window): Promise<Drawing> => ({
+  title: "The same without that fault: anywhere in the shaded part it does the same harm",
+  timeline: (await trace(failing.schedule.slice(0, -1))).timeline,
+  window,
+  hasStruck: false
+})
+
+/**
+ * How a shell is told to replay a schedule. No name in one has a quote.
+ *
+ * @internal
+ */
+export const replayOf = (schedule: string): string => `EXPLORE_REPLAY='${schedule}'`
+
 /** @internal */
-export const explain = async (found: Found): Promise<string> => {
-  const { failing } = found
+export const explain = async (found: Found): Promise<Explained> => {
+  const { bound, failing, name, problem, schedules } = found
   const window = await windowOf(found)
-  return [
-    `✗ ${found.problem}`,
-    `  replay   EXPLORE_REPLAY='${show(failing.schedule)}'`,
-    ...(window === undefined ? [] : [`           ${window}`]),
-    `           ${await coarsest(found)}`,
+  const where = window === undefined ? [] : [describeWindow(window, failing.schedule)]
+  const how = await coarsest(found)
+  const replay = replayOf(show(failing.schedule))
+  const search = `found at schedule ${schedules} (${bound})`
+  const message = [
+    `✗ ${problem}`,
+    `  replay   ${replay}`,
+    ...[...where, how].map((line) => `           ${line}`),
     drawTimeline(failing.timeline),
-    `  found at schedule ${found.schedules} (${found.bound})`
+    `  ${search}`
   ].join("\n")
+  const page = {
+    title: `${name ?? "Explore"}: ${problem.split("\n", 1)[0]}`,
+    problem,
+    replay,
+    remarks: [...departures(failing.schedule), ...where, how, search],
+    drawings: [
+      { title: "What happened", timeline: failing.timeline, window, hasStruck: true },
+      ...(window === undefined ? [] : [await withoutFault(found, window)])
+    ]
+  }
+  return { message, page }
 }

@@ -8,7 +8,8 @@ import type * as Invariant from "../../testing/Invariant.js"
 import { Sim } from "../../testing/Sim.js"
 import type { Granularity } from "./driver.js"
 import { Engine } from "./engine.js"
-import { explain } from "./explain.js"
+import { explain, replayOf } from "./explain.js"
+import type { Page } from "./html.js"
 import type { EngineOptions, RunResult } from "./run.js"
 import { broken, type Problem, wrong } from "./sameFailure.js"
 import { type Sampling, sampledPick } from "./sampling.js"
@@ -40,6 +41,7 @@ export interface ExplorationOptions<A, E> {
   readonly maxSchedules?: number | undefined
   readonly expect?: ReadonlyArray<string> | undefined
   readonly replay?: string | undefined
+  readonly name?: string | undefined
 }
 
 /**
@@ -56,7 +58,7 @@ export interface Report {
 }
 
 /**
- * A problem, the schedule that shows it, and the message for people.
+ * A problem, the schedule that shows it, the message for people, and what its page of HTML shows.
  *
  * @internal
  */
@@ -64,9 +66,20 @@ export interface Finding {
   readonly problem: string
   readonly schedule: string
   readonly message: string
+  readonly page: Page
 }
 
-const fail = (problem: string, schedule: string, message: string): Finding => ({ problem, schedule, message })
+const fail = (problem: string, schedule: string, message: string, page?: Page): Finding => {
+  const replay = schedule === "" ? undefined : replayOf(schedule)
+  return {
+    problem,
+    schedule,
+    message,
+    page: page ?? { title: `Explore: ${problem}`, problem, replay, remarks: [], drawings: [] }
+  }
+}
+
+const coarseness: ReadonlyArray<Granularity> = ["op", "effect", "suspension"]
 
 type Scenario<A, E> = Effect.Effect<A, E, Sim | Scope.Scope>
 
@@ -172,7 +185,7 @@ export class Exploration<A, E> {
     // A schedule that was shortened need not fit to its end: what it came to is what counts.
     const problem = this.problem({ ...run, schedule: run.applied, taken: run.applied.length })?.text
     if (problem !== undefined || run.exit === undefined) {
-      return fail(problem ?? "unknown", drawn.text, `✗ ${problem}\n  replay   EXPLORE_REPLAY='${drawn.text}'`)
+      return fail(problem ?? "unknown", drawn.text, `✗ ${problem}\n  replay   ${replayOf(drawn.text)}`)
     }
     return { exit: run.exit, events: run.events, outcome: run.outcome, schedule: drawn.text }
   }
@@ -270,18 +283,22 @@ export class Exploration<A, E> {
     const { kind, text: problem } = this.problem(run as Observed<A, E>) ?? wrong("unknown")
     const faults = run.schedule.filter(({ choice }) => isFault(choice)).length
     const bound = { faults, preemptions: Math.max(1, run.schedule.length - faults) }
-    const message = await explain({
+    const trace = (schedule: Schedule) => this.run(schedule, false, { trace: true })
+    const { message, page } = await explain({
       problem,
+      name: this.options.name,
       schedules,
       bound: this.describeBound(),
-      failing: await this.run(run.schedule, false, { trace: true }),
+      failing: await trace(run.schedule),
+      trace,
       fails: (schedule) => this.failsLike(kind, schedule),
       failsAt: async (granularity) => {
+        if (coarseness.indexOf(granularity) <= coarseness.indexOf(this.engine.granularity)) return "yes"
         const { complete, failing } = await this.searchFor(kind, bound, granularity, 2_000)
         return failing !== undefined ? "yes" : complete ? "no" : "unknown"
       }
     })
-    return fail(problem, show(run.schedule), message)
+    return fail(problem, show(run.schedule), message, page)
   }
 
   private withExpected(report: Report): Report | Finding {

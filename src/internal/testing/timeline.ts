@@ -15,7 +15,15 @@ const marks: { readonly [K in Entry["kind"]]: string } = {
   exit: "■"
 }
 
-const wording = (entry: Entry): string => {
+/** @internal */
+export const markOf = (entry: Entry): string => (entry.kind === "step" && entry.masked ? "┃" : marks[entry.kind])
+
+/**
+ * What happened, in words.
+ *
+ * @internal
+ */
+export const wordingOf = (entry: Entry): string => {
   switch (entry.kind) {
     case "fault":
       return `FAULT ${entry.text}`
@@ -34,16 +42,33 @@ const wording = (entry: Entry): string => {
   }
 }
 
-/** Entries worth a line: everything but steps, and the first step after another fiber ran. */
-const telling = (timeline: ReadonlyArray<Entry>): ReadonlyArray<Entry> => {
+/**
+ * Entries worth a line: everything but steps, the first step after another fiber ran, and what `keep` asks for.
+ *
+ * @internal
+ */
+export const telling = <E extends Entry>(
+  timeline: ReadonlyArray<E>,
+  keep: (entry: E) => boolean = () => false
+): ReadonlyArray<E> => {
   let running = ""
   return timeline.filter((entry) => {
     if (entry.kind !== "step") return true
     const changed = entry.label !== running
     running = entry.label
-    return changed
+    return changed || keep(entry)
   })
 }
+
+/**
+ * The columns that some lines need.
+ *
+ * @internal
+ */
+export const lanesOf = (entries: ReadonlyArray<Entry>): ReadonlyArray<string> => [
+  "env",
+  ...new Set(entries.map(({ label }) => label).filter((label) => label !== "env"))
+]
 
 /**
  * A timeline as text.
@@ -55,12 +80,11 @@ export const drawTimeline = (timeline: ReadonlyArray<Entry>, maxLines = 60): str
   const width = (lane: string) => Math.max(lane.length, 3) + 2
   const shown = entries.length <= maxLines ? entries : entries.slice(-maxLines)
   // Of the lines that are shown: a livelock may start thousands of fibers, and a column for each fits in no memory.
-  const lanes = ["env", ...new Set(shown.map(({ label }) => label).filter((label) => label !== "env"))]
+  const lanes = lanesOf(shown)
   const head = `  step  ${lanes.map((lane) => lane.padEnd(width(lane))).join("")}what happened`
   const lines = shown.map((entry) => {
-    const mark = entry.kind === "step" && entry.masked ? "┃" : marks[entry.kind]
-    const columns = lanes.map((lane) => (lane === entry.label ? mark : "·").padEnd(width(lane)))
-    return `${String(entry.step).padStart(6)}  ${columns.join("")}${wording(entry)}`
+    const columns = lanes.map((lane) => (lane === entry.label ? markOf(entry) : "·").padEnd(width(lane)))
+    return `${String(entry.step).padStart(6)}  ${columns.join("")}${wordingOf(entry)}`
   })
   const folded = entries.length - shown.length
   return [head, ...(folded > 0 ? [`        (${folded} earlier lines left out)`] : []), ...lines].join("\n")
