@@ -54,6 +54,8 @@ export interface HandedOver {
    * callback that learns of it; further calls do nothing.
    */
   readonly finish: () => void
+  /** Calls `f` when nothing of the work is left: now, if that is so already. */
+  readonly whenEnded: (f: () => void) => void
   /** Completes when nothing of the work is left. An interruption ends the wait and nothing else. */
   readonly awaitEnd: Effect.Effect<void>
   /** Why the work was asked to stop, once it was. */
@@ -145,6 +147,7 @@ export const make = <A, E, R, B, R2 = never>(
       const handedOver: HandedOver = {
         cancel: (cause) => handover.cancel(cause),
         finish: () => handover.finish(),
+        whenEnded: (f) => handover.ended.whenSettled(f),
         awaitEnd: Effect.suspend(() => handover.ended.waitTidily()),
         cause: () => handover.cause,
         escaped: () => handover.escaped

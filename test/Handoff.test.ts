@@ -84,9 +84,10 @@ describe("Handoff", () => {
       const seen = new Seen()
       const { close, owner } = yield* service
       const controller = new AbortController()
+      const start = Effect.zipRight(seen.resource, Cancellation.signal)
       const handoff = Handoff.make({
         owner,
-        start: Effect.zipRight(seen.resource, Cancellation.signal),
+        start,
         publish: (signal, handedOver) => {
           seen.publish(signal, handedOver)
           return signal
@@ -151,10 +152,11 @@ describe("Handoff", () => {
     Effect.gen(function* () {
       const seen = new Seen()
       const { owner } = yield* service
+      const start = Effect.zipRight(seen.resource, Cancellation.signal)
       const signal = yield* Cancellation.own(
         Handoff.make({
           owner,
-          start: Effect.zipRight(seen.resource, Cancellation.signal),
+          start,
           publish: (signal, handedOver) => {
             seen.publish(signal, handedOver)
             return signal

@@ -1,6 +1,7 @@
 import { assert, describe } from "@effect/vitest"
-import { Effect, Exit, Fiber, Scope } from "effect"
+import { Context, Effect, Exit, Fiber, Layer, Scope } from "effect"
 import { CancelCause, Cancellation, Handoff } from "quiesce"
+import { Task } from "quiesce/capability"
 import { Sim } from "quiesce/testing"
 import { law, reason } from "../support/laws.js"
 
@@ -134,5 +135,104 @@ describe("L9 hand-over", () => {
       return won === undefined ? "by itself" : won ? "cancelled" : "too late"
     }),
     { cut: "op", expect: ["by itself", "cancelled", "too late"] }
+  )
+
+  law(
+    "L9",
+    "a task is cancelled around its start: nothing of it has run, or it is listed and runs on",
+    Effect.gen(function* () {
+      const sim = yield* Sim.Sim
+      const scope = yield* Scope.make()
+      const context = yield* Layer.buildWithScope(Task.layer({ maxRunning: 1 }), scope)
+      let ran = false
+      const start = Task.start({
+        label: "work",
+        run: () =>
+          Effect.zipRight(
+            Effect.sync(() => {
+              ran = true
+            }),
+            Effect.never
+          )
+      })
+      const fiber = yield* Sim.fork("caller")(Cancellation.own(Effect.provide(start, context)))
+      sim.addFault("interrupt", () => fiber.unsafeInterruptAsFork(fiber.id()))
+      const exit = yield* Fiber.await(fiber)
+      const tasks = Context.get(context, Task.Task)
+      const listed = yield* tasks.list
+      yield* Effect.yieldNow()
+      if (listed.length === 0) assert.isFalse(ran, "L9: it ran, and nobody knows of it")
+      else
+        assert.deepStrictEqual(
+          listed.map(({ status }) => status),
+          ["running"],
+          "L9: the caller's cancel reached it"
+        )
+      // The one place is free again, or the task has it.
+      const again = yield* Effect.either(Cancellation.own(Effect.provide(start, context)))
+      assert.strictEqual(again._tag, listed.length === 0 ? "Right" : "Left", "a place is lost, or given twice")
+      yield* Scope.close(scope, Exit.void)
+      const statuses = (yield* tasks.list).map(({ status }) => status)
+      assert.deepStrictEqual(statuses, ["killed"], "L3: the owner has ended, its task has not")
+      return `${listed.length === 0 ? "never ran" : "listed"}, ${Exit.isSuccess(exit) ? "answered" : "interrupted"}`
+    }),
+    { expect: ["listed, answered", "listed, interrupted", "never ran, interrupted"] }
+  )
+
+  law(
+    "L9, L6",
+    "a task is killed while it ends, and a wait for it is given up: it settles once, after it is quiet, and keeps no waiter",
+    Effect.gen(function* () {
+      const sim = yield* Sim.Sim
+      const scope = yield* Scope.make()
+      const context = yield* Layer.buildWithScope(Task.layer(), scope)
+      const tasks = Context.get(context, Task.Task)
+      let alive = false
+      const run = () =>
+        Effect.acquireUseRelease(
+          Effect.sync(() => {
+            alive = true
+          }),
+          () => Effect.yieldNow(),
+          () =>
+            Effect.zipRight(
+              Effect.yieldNow(),
+              Effect.sync(() => {
+                alive = false
+              })
+            )
+        )
+      const id = yield* Cancellation.own(tasks.start({ label: "work", run }))
+      let aliveAtAnswer = false
+      const wait = Effect.tap(tasks.wait(id), () =>
+        Effect.sync(() => {
+          aliveAtAnswer = alive
+        })
+      )
+      const fiber = yield* Sim.fork("waiter")(Cancellation.own(wait))
+      let killed: string | undefined
+      sim.addFault("kill", () => {
+        killed = Effect.runSync(tasks.kill(id))
+      })
+      sim.addFault("give up", () => fiber.unsafeInterruptAsFork(fiber.id()))
+      const exit = yield* Fiber.await(fiber)
+      assert.isFalse(aliveAtAnswer, "L3: settled before it was quiet")
+      const last = yield* Cancellation.own(tasks.wait(id))
+      assert.isFalse(alive, "L3: settled before it was quiet")
+      if (killed === undefined) assert.strictEqual(last.status, "completed")
+      if (killed === "already-finished") assert.isUndefined(last.cause)
+      if (Exit.isSuccess(exit)) assert.deepStrictEqual(exit.value, last, "it settled twice")
+      yield* Scope.close(scope, Exit.void)
+      return `${last.status}${killed === undefined ? "" : `, ${killed}`}${Exit.isSuccess(exit) ? "" : ", given up"}`
+    }),
+    {
+      expect: [
+        "completed",
+        "completed, requested",
+        "completed, already-finished",
+        "killed, requested",
+        "completed, given up"
+      ]
+    }
   )
 })

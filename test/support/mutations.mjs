@@ -341,6 +341,30 @@ const mutations = [
     name: "around the commit point: rolled back"
   },
   {
+    law: "explored L9 nothing of a task before its commit",
+    file: "src/internal/capability/task/table.ts",
+    find: "Effect.flatMap(Deferred.await(begin), (id) => work(",
+    replace: 'Effect.flatMap(Effect.succeed("task"), (id) => work(',
+    tests: "test/laws/L09",
+    name: "a task is cancelled around its start"
+  },
+  {
+    law: "explored J1 a place is given back",
+    file: "src/internal/capability/task/table.ts",
+    find: "if (!isCommitted) this.taken-- // J1",
+    replace: "",
+    tests: "test/laws/L09",
+    name: "a task is cancelled around its start"
+  },
+  {
+    law: "explored K1 settled when it is quiet",
+    file: "src/internal/capability/task/record.ts",
+    find: "this.exit = exit\n",
+    replace: "this.exit = exit\n    this.settle()\n",
+    tests: "test/laws/L09",
+    name: "a task is killed while it ends"
+  },
+  {
     law: "explored L2 mark",
     file: "src/internal/toolRuntime/attempt.ts",
     find: "state.dispatched = true // L2",

@@ -20,6 +20,7 @@ import * as FiberId from "effect/FiberId"
 import * as Scope from "effect/Scope"
 import type * as CancelCause from "../../CancelCause.js"
 import { type Member, Owner } from "../cancellation/owner.js"
+import { report } from "../report.js"
 import { Settlement } from "../settlement.js"
 import { type Origin, startFiber, startProtectedFiber } from "../startFiber.js"
 
@@ -123,12 +124,11 @@ export class Handover extends Owner {
   }
 
   private tell(): void {
-    const unseen = this.wasCommitted ? this.lateFailures : []
-    const log = Effect.forEach(
-      unseen,
-      (error) => Effect.logWarning("Work that was handed over failed while it was being ended", Cause.fail(error)),
-      { discard: true }
-    )
-    startProtectedFiber(log, Context.empty(), this.origin).addObserver(() => this.ended.settle())
+    if (this.wasCommitted) {
+      for (const error of this.lateFailures) {
+        report("Work that was handed over failed while it was being ended", Cause.fail(error), this.origin)
+      }
+    }
+    this.ended.settle()
   }
 }
