@@ -65,6 +65,9 @@ export const abort = (controller: AbortController, reason?: unknown, name = "abo
 export const fault = (name: string, happen: () => void): Effect.Effect<void, never, Sim> =>
   withSim((sim) => sim.addFault(name, happen))
 
+// It could never happen, and would look like a deadlock of the program.
+const withoutOutcome = (name: string): string => `"${name}" has no outcome: name at least one, such as { ok: ... }`
+
 /**
  * Waits for something outside the program: it happens sooner or later, and with which outcome is the explorer's choice.
  *
@@ -78,11 +81,13 @@ export const external = <A, E, R>(
   outcomes: { readonly [outcome: string]: Effect.Effect<A, E, R> }
 ): Effect.Effect<A, E, R | Sim> =>
   Effect.flatMap(Sim, (sim) =>
-    Effect.flatten(
-      waitFor<Effect.Effect<A, E, R>>((done) =>
-        sim.addExternal(name, Object.keys(outcomes), (outcome) => done(outcomes[outcome] as Effect.Effect<A, E, R>))
-      )
-    )
+    Object.keys(outcomes).length === 0
+      ? Effect.dieMessage(withoutOutcome(name))
+      : Effect.flatten(
+          waitFor<Effect.Effect<A, E, R>>((done) =>
+            sim.addExternal(name, Object.keys(outcomes), (outcome) => done(outcomes[outcome] as Effect.Effect<A, E, R>))
+          )
+        )
   )
 
 /**
@@ -97,7 +102,8 @@ export const promise = <A>(
   name: string,
   outcomes: { readonly [outcome: string]: () => A }
 ): Effect.Effect<Promise<A>, never, Sim> =>
-  withSim((sim) => {
+  Effect.flatMap(Sim, (sim) => {
+    if (Object.keys(outcomes).length === 0) return Effect.dieMessage(withoutOutcome(name))
     const promise = new Promise<A>((resolve, reject) => {
       sim.addExternal(name, Object.keys(outcomes), (outcome) => {
         try {
@@ -109,7 +115,7 @@ export const promise = <A>(
     })
     // In some orders nobody listens yet, or any more: that must not end the process.
     promise.catch(() => {})
-    return promise
+    return Effect.succeed(promise)
   })
 
 /**

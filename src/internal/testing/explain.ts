@@ -81,6 +81,12 @@ const withoutFault = async ({ failing, trace }: Found, window: Window): Promise<
  */
 export const replayOf = (schedule: string): string => `EXPLORE_REPLAY='${schedule}'`
 
+/** A deadlock may be a wait for something real that leaves no trace: an unreferenced timer, a worker, a read. */
+const hintOf = (problem: string): ReadonlyArray<string> =>
+  /^deadlock: .*waits for a callback or promise/.test(problem)
+    ? ["(if that callback or promise is real, the explorer cannot control it: use Sim.external or Sim.promise instead)"]
+    : []
+
 /** @internal */
 export const explain = async (found: Found): Promise<Explained> => {
   const { bound, failing, name, problem, schedules } = found
@@ -92,7 +98,7 @@ export const explain = async (found: Found): Promise<Explained> => {
   const message = [
     `✗ ${problem}`,
     `  replay   ${replay}`,
-    ...[...where, how].map((line) => `           ${line}`),
+    ...[...where, how, ...hintOf(problem)].map((line) => `           ${line}`),
     drawTimeline(failing.timeline),
     `  ${search}`
   ].join("\n")
@@ -100,7 +106,7 @@ export const explain = async (found: Found): Promise<Explained> => {
     title: `${name ?? "Explore"}: ${problem.split("\n", 1)[0]}`,
     problem,
     replay,
-    remarks: [...departures(failing.schedule), ...where, how, search],
+    remarks: [...departures(failing.schedule), ...where, how, ...hintOf(problem), search],
     drawings: [
       { title: "What happened", timeline: failing.timeline, window, hasStruck: true },
       ...(window === undefined ? [] : [await withoutFault(found, window)])

@@ -1,22 +1,20 @@
 /**
  * Explores a scenario: looks for a schedule under which something does not hold, and says what it found.
  */
-import * as Effect from "effect/Effect"
-import * as Exit from "effect/Exit"
-import type * as Scope from "effect/Scope"
 import type * as Invariant from "../../testing/Invariant.js"
-import { Sim } from "../../testing/Sim.js"
+import { problemOfOptions } from "./checkOptions.js"
+import { whyNotTaken } from "./divergence.js"
 import type { Granularity } from "./driver.js"
-import { Engine } from "./engine.js"
 import { explain, replayOf } from "./explain.js"
-import type { Page } from "./html.js"
-import type { EngineOptions, RunResult } from "./run.js"
+import { cannot, type Finding, fail, type Report } from "./finding.js"
+import { type Observed, runOnce, type Scenario } from "./observed.js"
+import { divergence, type EngineOptions, type RunResult } from "./run.js"
 import { broken, type Problem, wrong } from "./sameFailure.js"
 import { type Sampling, sampledPick } from "./sampling.js"
 import { isFault, parse, type Schedule, show } from "./schedule.js"
 import { type Bound, exhaustive, type Searched, sample } from "./search.js"
 import { withoutNeedless } from "./shrink.js"
-import { problemOf } from "./verdict.js"
+import { outOfReach, problemOf } from "./verdict.js"
 
 /**
  * The options of `Explore.check`, where they are described.
@@ -44,70 +42,7 @@ export interface ExplorationOptions<A, E> {
   readonly name?: string | undefined
 }
 
-/**
- * What an exploration came to, as `Explore.Report` describes it.
- *
- * @internal
- */
-export interface Report {
-  readonly schedules: number
-  readonly steps: number
-  readonly bound: string
-  readonly complete: boolean
-  readonly outcomes: ReadonlyMap<string, number>
-}
-
-/**
- * A problem, the schedule that shows it, the message for people, and what its page of HTML shows.
- *
- * @internal
- */
-export interface Finding {
-  readonly problem: string
-  readonly schedule: string
-  readonly message: string
-  readonly page: Page
-}
-
-const fail = (problem: string, schedule: string, message: string, page?: Page): Finding => {
-  const replay = schedule === "" ? undefined : replayOf(schedule)
-  return {
-    problem,
-    schedule,
-    message,
-    page: page ?? { title: `Explore: ${problem}`, problem, replay, remarks: [], drawings: [] }
-  }
-}
-
 const coarseness: ReadonlyArray<Granularity> = ["op", "effect", "suspension"]
-
-type Scenario<A, E> = Effect.Effect<A, E, Sim | Scope.Scope>
-
-interface Observed<A, E> extends RunResult<A, E> {
-  readonly outcome: string | undefined
-}
-
-const runOnce = async <A, E>(
-  scenario: Scenario<A, E>,
-  schedule: Schedule,
-  options: EngineOptions
-): Promise<Observed<A, E>> => {
-  const engine = new Engine(schedule, options)
-  let outcome: string | undefined
-  const sim = Sim.of({
-    addFault: (name, happen) => engine.addFault(name, happen),
-    addExternal: (name, outcomes, happen) => engine.addExternal(name, outcomes, happen),
-    note: (text) => engine.note(text),
-    event: (tag) => engine.event(tag),
-    outcome: (word) => {
-      outcome = word
-    },
-    name: (label) => engine.nameNext(label)
-  })
-  const result = await engine.run(Effect.scoped(Effect.provideService(scenario, Sim, sim)))
-  const value = result.exit !== undefined && Exit.isSuccess(result.exit) ? result.exit.value : undefined
-  return { ...result, outcome: outcome ?? (typeof value === "string" ? value : undefined) }
-}
 
 /**
  * One exploration of one scenario.
@@ -139,6 +74,8 @@ export class Exploration<A, E> {
   }
 
   async explore(): Promise<Report | Finding> {
+    const nonsense = problemOfOptions(this.options)
+    if (nonsense !== undefined) return cannot(nonsense)
     const { EXPLORE_REPLAY } = process.env
     const replay = this.options.replay ?? EXPLORE_REPLAY
     if (replay !== undefined && replay !== "") return this.replay(replay)
@@ -148,6 +85,9 @@ export class Exploration<A, E> {
     const searched = await (this.options.sample === undefined
       ? this.search(this.bound, this.engine.granularity)
       : this.sample(this.options.sample, base.steps))
+    // What beside the schedule decides may have changed only in the meantime: a count, a clock.
+    const changed = this.stopped ? undefined : await this.differs(base)
+    if (changed !== undefined) return changed
     if (searched.failing !== undefined) return this.failure(searched.failing, searched.schedules)
     const report: Report = {
       schedules: searched.schedules,
@@ -161,8 +101,9 @@ export class Exploration<A, E> {
 
   private async replay(text: string): Promise<Report | Finding> {
     const schedule = parse(text)
-    if ("problem" in schedule) return fail(schedule.problem, "", schedule.problem)
+    if ("problem" in schedule) return cannot(schedule.problem, "replay")
     const run = await this.run(schedule, false)
+    if (divergence(run) !== undefined) return this.diverged(run)
     if (this.look(run)) return this.failure(run, 1)
     return {
       schedules: 1,
@@ -173,9 +114,20 @@ export class Exploration<A, E> {
     }
   }
 
+  /** The schedule up to where it still fits, to see what comes there now. */
+  private async diverged({ schedule, taken }: Observed<A, E>): Promise<Finding> {
+    const run = await this.run(schedule.slice(0, taken), true, { trace: true })
+    const next = schedule[taken]
+    const why = next === undefined ? "" : `: ${whyNotTaken(next, run)}`
+    const problem = `${divergence({ ...run, schedule })}${why}`
+    return cannot(problem, "replay", { schedule: show(schedule), timeline: run.timeline })
+  }
+
   async runDrawn(drawn: { readonly seed: number; text: string | undefined }): Promise<Invariant.Run<A, E> | Finding> {
+    const nonsense = problemOfOptions(this.options)
+    if (nonsense !== undefined) return cannot(nonsense)
     const known = drawn.text === undefined ? undefined : parse(drawn.text)
-    if (known !== undefined && "problem" in known) return fail(known.problem, "", known.problem)
+    if (known !== undefined && "problem" in known) return cannot(known.problem, "replay")
     // Where the steps of the default order are not known yet, a fault is drawn from the first few hundred.
     const sampling: Sampling = { runs: 1, seed: drawn.seed, strategy: "uniform" }
     const run = await (known === undefined
@@ -273,7 +225,7 @@ export class Exploration<A, E> {
     const again = await this.run(run.schedule, false)
     if (again.hash === run.hash && again.steps === run.steps) return undefined
     const problem = `two runs of one schedule differ (${run.steps} and ${again.steps} steps): the scenario depends on something that is not made anew in each run, such as module state, Math.random, Date.now, a native timer or I/O`
-    return fail(problem, show(run.schedule), `Cannot explore: ${problem}`)
+    return cannot(problem, "explore", { schedule: show(run.schedule) })
   }
 
   private async failure(run: RunResult<A, E>, schedules: number): Promise<Finding> {
@@ -284,6 +236,12 @@ export class Exploration<A, E> {
     const faults = run.schedule.filter(({ choice }) => isFault(choice)).length
     const bound = { faults, preemptions: Math.max(1, run.schedule.length - faults) }
     const trace = (schedule: Schedule) => this.run(schedule, false, { trace: true })
+    if (outOfReach(run) !== undefined) {
+      return cannot(problem, "explore", {
+        schedule: show(run.schedule),
+        timeline: (await trace(run.schedule)).timeline
+      })
+    }
     const { message, page } = await explain({
       problem,
       name: this.options.name,

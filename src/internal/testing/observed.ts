@@ -1,0 +1,41 @@
+/**
+ * Runs a scenario once, with the explorer as its `Sim`.
+ */
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import type * as Scope from "effect/Scope"
+import { Sim } from "../../testing/Sim.js"
+import { Engine } from "./engine.js"
+import type { EngineOptions, RunResult } from "./run.js"
+import type { Schedule } from "./schedule.js"
+
+/** @internal */
+export type Scenario<A, E> = Effect.Effect<A, E, Sim | Scope.Scope>
+
+/** @internal */
+export interface Observed<A, E> extends RunResult<A, E> {
+  readonly outcome: string | undefined
+}
+
+/** @internal */
+export const runOnce = async <A, E>(
+  scenario: Scenario<A, E>,
+  schedule: Schedule,
+  options: EngineOptions
+): Promise<Observed<A, E>> => {
+  const engine = new Engine(schedule, options)
+  let outcome: string | undefined
+  const sim = Sim.of({
+    addFault: (name, happen) => engine.addFault(name, happen),
+    addExternal: (name, outcomes, happen) => engine.addExternal(name, outcomes, happen),
+    note: (text) => engine.note(text),
+    event: (tag) => engine.event(tag),
+    outcome: (word) => {
+      outcome = word
+    },
+    name: (label) => engine.nameNext(label)
+  })
+  const result = await engine.run(Effect.scoped(Effect.provideService(scenario, Sim, sim)))
+  const value = result.exit !== undefined && Exit.isSuccess(result.exit) ? result.exit.value : undefined
+  return { ...result, outcome: outcome ?? (typeof value === "string" ? value : undefined) }
+}
