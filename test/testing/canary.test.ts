@@ -244,3 +244,44 @@ describe("canary: zoo", () => {
     )
   }
 })
+
+/** What starts fibers in more than one operation: effect 3.22 hangs when it is interrupted in between. */
+const starting: { readonly [combinator: string]: Effect.Effect<unknown, unknown, Sim.Sim> } = {
+  "Effect.all": Effect.all([Effect.yieldNow(), Effect.yieldNow()], { concurrency: 2 }),
+  "Effect.forEach": Effect.forEach([1, 2, 3], () => Effect.yieldNow(), { concurrency: 2, discard: true }),
+  "Effect.zip": Effect.zip(Sim.external("left", { ok: Effect.void }), Effect.yieldNow(), { concurrent: true }),
+  "Effect.race": Effect.race(Sim.external("left", { ok: Effect.void }), Effect.yieldNow()),
+  "Effect.raceFirst": Effect.raceFirst(Sim.external("left", { ok: Effect.void }), Effect.yieldNow())
+}
+
+const interrupted = (effect: Effect.Effect<unknown, unknown, Sim.Sim>) =>
+  Effect.gen(function* () {
+    const fiber = yield* Sim.fork("call")(effect)
+    yield* Sim.interrupt(fiber)
+    return Exit.isSuccess(yield* Fiber.await(fiber)) ? "done" : "interrupted"
+  })
+
+describe("canary: starts of fibers", () => {
+  for (const [combinator, effect] of Object.entries(starting)) {
+    it.effect(`${combinator} starts in one step, and is interrupted before and after it`, () =>
+      Effect.gen(function* () {
+        const everywhere = yield* Explore.check(interrupted(effect), { preemptions: 0 })
+        // With another order, too: the interrupted fiber may come before those that it started.
+        const preempted = yield* Explore.check(interrupted(effect), { granularity: "suspension", preemptions: 2 })
+        for (const report of [everywhere, preempted]) {
+          assert.isTrue(report.complete)
+          assert.deepStrictEqual(outcomesOf(report), ["done", "interrupted"])
+        }
+      })
+    )
+
+    it.effect(`${combinator} hangs when it is interrupted within its start, and the report says why`, () =>
+      Effect.gen(function* () {
+        const options = { preemptions: 0, atomicAsync: false } as const
+        const { problem } = yield* Effect.flip(Explore.check(interrupted(effect), options))
+        assert.match(problem, /^deadlock: main waits for the end of call; call waits for /)
+        assert.include(problem, ". Note: call was interrupted while Effect started the fibers of its concurrent")
+      })
+    )
+  }
+})

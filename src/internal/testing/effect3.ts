@@ -12,8 +12,9 @@
  * - A fiber that is started with `Effect.runFork` has none of the refs of the program. It is taken over before its second
  *   operation at the latest, from the default scheduler, which is lent for the time of a run. Fibers that are older than
  *   the run, such as that of the test itself, go on as ever.
- * - `Effect.async` loses its canceler when it is interrupted between its registration and the canceler's frame. That is a
- *   flaw of the runtime, not of the program: by default no decision is taken there (`atomicAsync`).
+ * - `Effect.async` loses its canceler when it is interrupted between its registration and the canceler's frame, and a
+ *   concurrent `Effect.all` or a race never ends when it is interrupted between making its fibers and their start. These
+ *   are flaws of the runtime, not of the program: by default no decision is taken there (`atomicAsync`).
  *
  * Long because all that has to change with the runtime is here.
  */
@@ -39,6 +40,7 @@ interface Insides {
   currentScheduler: Scheduler.Scheduler
   currentRuntimeFlags: RuntimeFlags.RuntimeFlags
   readonly _asyncBlockingOn: FiberId.FiberId | null
+  readonly isInterrupted: () => boolean
   readonly setFiberRefs: (refs: FiberRefs.FiberRefs) => void
   readonly getFiberRefs: () => FiberRefs.FiberRefs
 }
@@ -79,6 +81,18 @@ export class Controlled implements ControlledFiber {
   /** How it came to wait, if it does: through a registration of `Effect.async`, or another way. */
   registered = false
   lastOp = ""
+  /** Fibers that it has made in an operation of its own and that do not run yet. */
+  readonly starting = new Set<Controlled>()
+  /** Whether it is about to make them. */
+  inTransplant = false
+  /** Who made it, as long as it is one of those. */
+  maker: Controlled | undefined
+  /** Whether a task of its own starts it, and not its maker. */
+  startsLater = false
+  /** Its turn, which comes when what it is starting runs. */
+  held: Scheduler.Task | undefined
+  /** Whether it was interrupted while it was starting fibers. */
+  brokeStart = false
   readonly fiber: AnyFiber
 
   constructor(label: string, fiber: AnyFiber) {
@@ -219,6 +233,11 @@ export class Effect3Driver {
       : `a Deferred, Queue or the like, made by ${labels.join(", ")}`
   }
 
+  /** What is known of the runtime itself that may have brought a deadlock about. */
+  get flaws(): ReadonlyArray<string> {
+    return [...this.live].filter(({ brokeStart }) => brokeStart).map(({ label }) => `${label} ${brokenStart}`)
+  }
+
   private adopt(fiber: AnyFiber, parent: AnyFiber | undefined): Controlled {
     if (this.last?.fiber === fiber) return this.last
     const id = fiber.id().id
@@ -228,8 +247,10 @@ export class Effect3Driver {
       this.fibers.set(id, controlled)
       this.live.add(controlled)
       const known = controlled
+      this.watchStart(controlled, parent)
       fiber.addObserver((exit) => {
         known.isDone = true
+        this.started(known)
         this.live.delete(known)
         this.fibers.delete(id)
         this.listener.ended(known, failureOf(exit))
@@ -237,6 +258,27 @@ export class Effect3Driver {
     }
     this.last = controlled
     return controlled
+  }
+
+  private watchStart(made: Controlled, parent: AnyFiber | undefined): void {
+    const running = Option.getOrUndefined(Fiber.getCurrentFiber())
+    if (parent === undefined || running !== parent) return
+    made.maker = this.fibers.get(parent.id().id)
+    made.maker?.starting.add(made)
+  }
+
+  private started(fiber: Controlled): void {
+    const { maker } = fiber
+    if (maker === undefined) return
+    fiber.maker = undefined
+    maker.starting.delete(fiber)
+    // Not started, if an interruptible one is interrupted, but told of that, and never to be started.
+    if ((maker.fiber as unknown as Insides).isInterrupted() && (fiber.startsLater || !maker.isMasked)) {
+      maker.brokeStart = true
+    }
+    if (maker.starting.size > 0 || maker.held === undefined) return
+    this.listener.scheduled({ key: maker.label, fiber: maker, run: maker.held })
+    maker.held = undefined
   }
 
   private nameFor(parent: AnyFiber | undefined): string {
@@ -262,6 +304,17 @@ export class Effect3Driver {
   private schedule(task: Scheduler.Task, fiber: AnyFiber | undefined): void {
     const insides = fiber as unknown as Insides | undefined
     const controlled = fiber !== undefined && insides?.run === task ? this.adopt(fiber, undefined) : undefined
+    if (controlled === undefined) {
+      // A concurrent `Effect.all` hands the start of the fiber that does the work to a task.
+      const starts = fiber === undefined ? undefined : this.fibers.get(fiber.id().id)
+      if (starts?.maker !== undefined) starts.startsLater = true
+    } else {
+      if (!controlled.startsLater) this.started(controlled)
+      if (this.options.atomicAsync && controlled.starting.size > 0) {
+        controlled.held = task
+        return
+      }
+    }
     this.listener.scheduled({
       key: controlled?.label ?? `${this.listener.currentKey()}~`,
       fiber: controlled,
@@ -297,6 +350,12 @@ export class Effect3Driver {
 
   private step(fiber: Controlled, op: Op): void {
     fiber.lastOp = op._op
+    // What works for a concurrent `Effect.all` has taken on its work when it begins to wait.
+    if (op._op === "Async") this.started(fiber)
+    const wasInTransplant = fiber.inTransplant
+    fiber.inTransplant =
+      op._op === "WithRuntime" && fiber.isMasked && String(op.effect_instruction_i0) === transplantSource
+    const isStart = this.options.atomicAsync && (fiber.inTransplant || wasInTransplant || fiber.starting.size > 0)
     if (fiber.inRegistration) {
       fiber.inRegistration = op._op === "Commit" || op._op === "UpdateRuntimeFlags"
       if (registering.has(op._op)) return
@@ -311,7 +370,7 @@ export class Effect3Driver {
     } else if (op._op === "Commit" || op._op === "Sync") fiber.registered = false
     if (op === never) fiber.isNever = true
     else if (op._op === "Success" || op._op === "Failure") fiber.isNever = false
-    if (this.listener.beforeStep(fiber, op._op, this.isPlace(fiber, op))) {
+    if (this.listener.beforeStep(fiber, op._op, !isStart && this.isPlace(fiber, op))) {
       fiber.giving = "yielding"
       fiber.op = op
     }
@@ -366,6 +425,9 @@ export class Effect3Driver {
 
 const never: unknown = Effect.never
 
+const brokenStart =
+  "was interrupted while Effect started the fibers of its concurrent Effect.all, Effect.forEach or race: effect 3.22 waits for ever then, on its own scheduler too, if the 2,048 operations of a fiber's turn end there (docs/effect-traps.md, 13). atomicAsync: true takes that start for one step"
+
 // Operations of one kind share the source of their function.
 const sourceOf = (op: unknown): string | undefined => (op as { commit?: () => unknown }).commit?.toString()
 
@@ -375,6 +437,9 @@ const maskSources = [
   sourceOf(Effect.uninterruptibleMask(() => Effect.void)),
   sourceOf(Effect.interruptibleMask(() => Effect.void))
 ]
+
+// A concurrent `Effect.all` begins with it, inside a mask.
+const transplantSource = String((Effect.transplant(() => Effect.void) as unknown as Op).effect_instruction_i0)
 
 const failureOf = (exit: Exit.Exit<unknown, unknown>): string | undefined =>
   Exit.isFailure(exit) && !Cause.isInterruptedOnly(exit.cause) ? Cause.pretty(exit.cause) : undefined

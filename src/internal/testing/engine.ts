@@ -139,6 +139,7 @@ export class Engine {
         hash: this.hash,
         leaked: exit === undefined ? [] : [...this.driver.live].map((fiber) => fiber.label),
         deadlock: stuck ? this.waiting() : undefined,
+        flaws: stuck ? this.driver.flaws : [],
         livelock: this.livelock,
         outside: stuck ? await this.outside(handles) : [],
         failures: this.failures

@@ -88,6 +88,8 @@ export interface RunResult<A, E> {
   readonly leaked: ReadonlyArray<string>
   /** Who waits for what, when the main fiber has not ended and nothing can happen any more. */
   readonly deadlock: ReadonlyArray<string> | undefined
+  /** What is known of the runtime itself that may have brought the deadlock about. */
+  readonly flaws: ReadonlyArray<string>
   readonly livelock: boolean
   /** What else could still happen when nothing under control could: native handles that appeared during the run. */
   readonly outside: ReadonlyArray<string>

@@ -22,7 +22,7 @@ export const problemOf = (run: RunResult<unknown, unknown>, maxSteps: number): s
   if (run.livelock) return `livelock: the run took more than ${maxSteps} steps`
   const outside = outOfReach(run)
   if (outside !== undefined) return outside
-  if (run.deadlock !== undefined) return `deadlock: ${run.deadlock.join("; ")}`
+  if (run.deadlock !== undefined) return [`deadlock: ${run.deadlock.join("; ")}`, ...run.flaws].join(". Note: ")
   if (run.exit !== undefined && Exit.isFailure(run.exit)) return `the scenario failed: ${Cause.pretty(run.exit.cause)}`
   if (run.leaked.length > 0) return `fibers are left running: ${run.leaked.join(", ")}`
   return undefined
