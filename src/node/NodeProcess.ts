@@ -2,55 +2,25 @@
  * Runs commands on Node, each in a process group of its own.
  *
  * For Linux, where `/proc` tells who is alive. On other POSIX systems the same is done with less knowledge: zombies count
- * as alive, and what escapes is not named by its id. On Windows `run` fails with `PlatformNotSupported`.
+ * as alive, what escapes is not named by its id, and containment `marker` is refused. On Windows nothing is started: every
+ * operation fails with `PlatformNotSupported`.
  *
  * @since 0.1.0
  */
-import type * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
-import * as Layer from "effect/Layer"
-import * as Cancellation from "../Cancellation.js"
-import * as Process from "../capability/Process.js"
+import type * as Layer from "effect/Layer"
+import type * as Process from "../capability/Process.js"
+import { layerOf } from "../internal/capability/process/service.js"
+import { nodeMachine } from "../internal/node/nodeMachine.js"
 import { liveGroups } from "../internal/node/processGroup.js"
-import { startProcess } from "../internal/node/startProcess.js"
-import { waitOrStop } from "../internal/settlement.js"
-import { originOf } from "../internal/startFiber.js"
-
-const run = (
-  options: Process.RunOptions
-): Effect.Effect<Process.RunResult, Process.ProcessError, Cancellation.Cancellation> =>
-  Effect.withFiberRuntime<Process.RunResult, Process.ProcessError, Cancellation.Cancellation>((fiber, status) =>
-    Effect.uninterruptibleMask((restore) => {
-      // Here and not in an effect further in: a fiber gives way between two operations, and an interrupt that came then
-      // would find the mask before it finds the process (L10).
-      const start = startProcess(options, originOf(fiber, status))
-      if (start._tag === "NotStarted") return Effect.flatMap(start.error.wait(), Effect.fail)
-      const { group, stderr, stdout } = start
-      let interruption: Cause.Cause<never> | undefined
-      const ended = waitOrStop(group.ended, restore, (cause) => {
-        interruption = cause
-        group.stop() // L3
-      })
-      return Effect.flatMap(ended, (ending) =>
-        Effect.zipRight(
-          Effect.forEach(ending.escaped, Cancellation.recordEscape, { discard: true }), // L4
-          interruption === undefined
-            ? Effect.sync(() => ({
-                pid: group.pid,
-                stdout: stdout.text,
-                stderr: stderr.text,
-                stdoutTruncated: stdout.truncated,
-                stderrTruncated: stderr.truncated,
-                ...ending
-              }))
-            : Effect.failCause(interruption)
-        )
-      )
-    })
-  ).pipe(Cancellation.operation(`run ${options.command}`))
+import { SpillFolder } from "../internal/node/spill.js"
 
 /**
  * Layer of a `Process` that runs commands on this machine.
+ *
+ * It owns what was started in the background, sessions too. Closing it stops all of that, waits until nothing of it is
+ * left, and then removes the files that output was written to. Where it is built under an owner, its owner derives from
+ * that, and whoever cancels that one stops all this.
  *
  * @example
  * ```ts
@@ -69,7 +39,15 @@ const run = (
  * @since 0.1.0
  * @category layers
  */
-export const layer: Layer.Layer<Process.Process> = Layer.succeed(Process.Process, { run })
+export const layer: Layer.Layer<Process.Process> = layerOf(
+  Effect.map(
+    Effect.acquireRelease(
+      Effect.sync(() => new SpillFolder()),
+      (folder) => Effect.sync(() => folder.remove())
+    ),
+    nodeMachine
+  )
+)
 
 /**
  * Kills every process group of this module that is still alive, at once, and says how many there were.

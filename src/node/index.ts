@@ -10,7 +10,8 @@
  * Runs commands on Node, each in a process group of its own.
  *
  * For Linux, where `/proc` tells who is alive. On other POSIX systems the same is done with less knowledge: zombies count
- * as alive, and what escapes is not named by its id. On Windows `run` fails with `PlatformNotSupported`.
+ * as alive, what escapes is not named by its id, and containment `marker` is refused. On Windows nothing is started: every
+ * operation fails with `PlatformNotSupported`.
  *
  * @since 0.1.0
  */

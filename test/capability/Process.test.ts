@@ -19,13 +19,16 @@ describe("Process", () => {
       NotExecutable: /make it executable with chmod \+x, or run it with its interpreter$/,
       BadWorkingDirectory: /create the folder, or pass another cwd$/,
       InvalidOptions: /correct them$/,
-      PlatformNotSupported: /use a POSIX system$/,
-      SpawnFailed: /try again later or with less$/
+      PlatformNotSupported: /use Linux$/,
+      SpawnFailed: /try again later or with less$/,
+      ServiceClosed: /start it while that lives$/,
+      InputClosed: /start it with keepStdinOpen, and write while it runs$/,
+      SessionEnded: /open another one, and expect nothing of what this one knew$/
     }
     for (const reason of Process.Reason.literals) {
       const error = new Process.ProcessError({ reason, command: "make", cwd: "/build", detail: "as it is" })
       assert.strictEqual(error.code, `PROCESS_${reason.replace(/([a-z])([A-Z])/g, "$1_$2").toUpperCase()}`)
-      assert.match(error.message, /^"make" /)
+      assert.match(error.message, /^(The session of )?"make" /)
       assert.include(error.message, "(as it is)")
       assert.match(error.message, advice[reason])
     }
@@ -37,27 +40,29 @@ describe("Process", () => {
     }
   })
 
-  it.effect("run asks the service in context", () => {
-    const result: Process.RunResult = {
-      pid: 7,
-      stdout: "hello",
-      stderr: "",
-      stdoutTruncated: false,
-      stderrTruncated: false,
-      exitCode: 0,
-      signal: undefined,
-      timedOut: false,
-      escaped: []
+  it.effect("every operation asks the service in context", () => {
+    const asked: Array<unknown> = []
+    const note = (what: string) => (options: unknown) => {
+      asked.push([what, options])
+      return Effect.fail(new Process.ProcessError({ reason: "CommandNotFound", command: what }))
     }
     const fake = Layer.succeed(Process.Process, {
-      run: ({ command }) =>
-        command === "greet"
-          ? Effect.succeed(result)
-          : Effect.fail(new Process.ProcessError({ reason: "CommandNotFound", command }))
+      run: note("run"),
+      start: note("start"),
+      openSession: note("openSession"),
+      list: Effect.succeed([])
     })
     return Effect.gen(function* () {
-      assert.strictEqual(yield* Process.run({ command: "greet" }), result)
-      assert.strictEqual((yield* Effect.flip(Process.run({ command: "gti" }))).command, "gti")
+      const options = { command: "greet" }
+      assert.strictEqual((yield* Effect.flip(Process.run(options))).command, "run")
+      assert.strictEqual((yield* Effect.flip(Process.start(options))).command, "start")
+      assert.strictEqual((yield* Effect.flip(Process.openSession({ cwd: "/" }))).command, "openSession")
+      assert.deepStrictEqual(yield* Process.list, [])
+      assert.deepStrictEqual(asked, [
+        ["run", options],
+        ["start", options],
+        ["openSession", { cwd: "/" }]
+      ])
     }).pipe(Cancellation.own, Effect.provide(fake))
   })
 })

@@ -100,6 +100,8 @@ describe("what run tells", () => {
           stderr: "err\n",
           stdoutTruncated: false,
           stderrTruncated: false,
+          stdoutFile: undefined,
+          stderrFile: undefined,
           exitCode: 3,
           signal: undefined,
           timedOut: false,

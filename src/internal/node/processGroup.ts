@@ -1,9 +1,10 @@
 /**
- * The life of one process group: from the step in which its leader was spawned until nothing of it is left.
+ * The life of one process group, and of what belongs to its tree outside of it: from the step in which its leader was
+ * spawned until nothing of it is left.
  *
  * Invariants
  *
- * P1. The group is gone when the exit of its leader was seen *and* no member is alive. A leader's exit alone says nothing
+ * P1. The tree is gone when the exit of its leader was seen *and* nobody of it is alive. A leader's exit alone says nothing
  *     about the others, and `close` waits for whoever inherited a pipe (L3).
  * P2. SIGTERM is sent once at most, whoever asks and how often: a second one would run traps again.
  * P3. Nothing is signalled once the group is gone: its number may belong to somebody else by then.
@@ -13,10 +14,12 @@
  * P7. When it has settled, it has no timer, and our ends of its pipes are closed (L3).
  */
 import type { ChildProcess } from "node:child_process"
+import type { Ending } from "../../capability/Process.js"
 import { Settlement } from "../settlement.js"
 import type { Origin } from "../startFiber.js"
 import { startTimer } from "../timer.js"
-import { type Entry, holdersOf, Members, outputPipes, stillAlive } from "./processTable.js"
+import { type Entry, holdersOf, outputPipes, stillAlive } from "./processTable.js"
+import { ProcessTree } from "./processTree.js"
 
 /** How often the group is looked at while it is being ended. Nothing tells us of the end of a grandchild. */
 const pollMillis = 15
@@ -34,26 +37,18 @@ export interface Limits {
 }
 
 /** @internal */
-export interface Ending {
-  readonly exitCode: number | undefined
-  readonly signal: string | undefined
-  readonly timedOut: boolean
-  readonly escaped: ReadonlyArray<string>
-}
-
-/** @internal */
 export const liveGroups = new Set<ProcessGroup>()
 
 /** @internal */
 export class ProcessGroup {
   readonly ended = new Settlement<Ending>()
   readonly pid: number
+  readonly tree: ProcessTree
   private readonly child: ChildProcess
   private readonly limits: Limits
   private readonly origin: Origin
   /** Counts the bytes read so far. */
   private readonly received: () => number
-  private readonly members: Members
   private readonly pipes: ReadonlySet<string>
 
   private phase: "running" | "terminating" | "killing" | "draining" | "over" = "running"
@@ -66,13 +61,20 @@ export class ProcessGroup {
   private disarmPoll: (() => void) | undefined
 
   /** Must be called in the step that spawned `child`, which leads a group of its own. */
-  constructor(child: ChildProcess, pid: number, limits: Limits, origin: Origin, received: () => number) {
+  constructor(
+    child: ChildProcess,
+    pid: number,
+    limits: Limits,
+    mark: string | undefined,
+    origin: Origin,
+    received: () => number
+  ) {
     this.child = child
     this.pid = pid
     this.limits = limits
     this.origin = origin
     this.received = received
-    this.members = new Members(pid)
+    this.tree = new ProcessTree(pid, mark)
     this.pipes = outputPipes(pid)
     liveGroups.add(this) // P6
     child.once("exit", (code, signal) => this.leaderExited(code, signal))
@@ -87,14 +89,14 @@ export class ProcessGroup {
 
   /** Kills everything in the group, in this step. For the end of this program: whoever waits sees a natural end. */
   killNow(): boolean {
-    if (!this.members.anyAlive) return false // P3
-    this.signal("SIGKILL")
+    if (!this.tree.anyAlive) return false // P3
+    this.tree.signal("SIGKILL")
     return true
   }
 
   private timeIsOver(): void {
     // While our thread was busy the leader may have ended in time. Then Node is about to say so.
-    if (this.members.leaderHasEnded) return
+    if (this.tree.leaderHasEnded) return
     this.timedOut = true
     this.terminate()
   }
@@ -103,26 +105,26 @@ export class ProcessGroup {
     this.exit = { code, signal }
     if (this.phase === "over") return
     if (this.phase !== "running") return this.look()
-    if (this.members.anyAlive) this.terminate()
+    if (this.tree.anyAlive) this.terminate()
     else this.drain()
   }
 
   private terminate(): void {
     this.phase = "terminating"
-    this.leavers = this.members.leavers
-    this.signal("SIGTERM")
+    this.leavers = this.tree.leavers
+    this.tree.signal("SIGTERM")
     this.limit(this.limits.graceMillis, () => this.kill())
     this.poll(pollMillis, () => this.look())
   }
 
   private kill(): void {
     this.phase = "killing"
-    if (this.members.anyAlive) this.signal("SIGKILL") // P3, P4
+    if (this.tree.anyAlive) this.tree.signal("SIGKILL") // P3, P4
     this.limit(killMillis, () => this.giveUp()) // P5
   }
 
   private look(): void {
-    const isGone = this.exit !== undefined && !this.members.anyAlive // P1
+    const isGone = this.exit !== undefined && !this.tree.anyAlive // P1
     if (isGone) this.drain()
     else this.poll(pollMillis, () => this.look())
   }
@@ -156,7 +158,7 @@ export class ProcessGroup {
   }
 
   private giveUp(): void {
-    const survivors = this.members.alive
+    const survivors = this.tree.alive
     // All dead, and Node is about to say so of the leader: see `look`.
     if (survivors?.length === 0) return this.limit(killMillis, () => this.giveUp())
     liveGroups.delete(this)
@@ -178,8 +180,9 @@ export class ProcessGroup {
     this.disarm() // P7
     const left = this.leavers
       .flatMap((leaver) => stillAlive(leaver) ?? [])
-      .map(({ pid, name }) => `process ${pid} (${name}), which has left the process group ${this.pid}`)
+      .map((leaver) => this.tree.describeLeaver(leaver))
     this.ended.settle({
+      pid: this.pid,
       exitCode: this.exit?.code ?? undefined,
       signal: this.exit?.signal ?? undefined,
       timedOut: this.timedOut,
@@ -189,14 +192,6 @@ export class ProcessGroup {
 
   private closePipes(): void {
     for (const pipe of this.child.stdio) pipe?.destroy()
-  }
-
-  private signal(name: "SIGTERM" | "SIGKILL"): void {
-    try {
-      process.kill(-this.pid, name)
-    } catch {
-      // Gone in this very moment, or not ours to signal: the next look tells which.
-    }
   }
 
   private limit(millis: number, task: () => void): void {

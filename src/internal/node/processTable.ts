@@ -26,7 +26,12 @@ export interface Entry {
   readonly isAlive: boolean
 }
 
-const attempt = <A>(read: () => A): A | undefined => {
+/**
+ * What was read, if it could be.
+ *
+ * @internal
+ */
+export const attempt = <A>(read: () => A): A | undefined => {
   try {
     return read()
   } catch {
@@ -59,7 +64,12 @@ export const lookUp = (pid: number | string): Entry | undefined => {
 
 const hasTable = (): boolean => lookUp("self") !== undefined
 
-const lookUpAll = (): ReadonlyArray<Entry> =>
+/**
+ * Every process that there is.
+ *
+ * @internal
+ */
+export const lookUpAll = (): ReadonlyArray<Entry> =>
   (attempt(() => fs.readdirSync("/proc")) ?? []).flatMap((name) => (/^\d/.test(name) ? (lookUp(name) ?? []) : []))
 
 /**
