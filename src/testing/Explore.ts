@@ -53,11 +53,17 @@ export interface Options<A, E> {
   /** When a timer may fire: only when nothing else can happen, or at any time. Default: `quiescent`. */
   readonly timers?: "quiescent" | "any" | undefined
   /**
-   * Whether registering a callback and its canceler is one step. `Effect.async` loses a canceler that is interrupted in
-   * between, in every program that uses it; `false` shows that. Default: `true`.
+   * Whether what Effect does in more than one operation, and breaks if it is interrupted in between, is one step:
+   * registering a callback and its canceler (`Effect.async` loses the canceler), and starting the fibers of a concurrent
+   * `Effect.all` or a race (which then never ends). Every program that uses them has these flaws; `false` shows them.
+   * Default: `true`.
    */
   readonly atomicAsync?: boolean | undefined
-  /** A run that takes more steps is a livelock. Default: 20,000. */
+  /**
+   * A run that takes more steps is a livelock. It is a deadlock if time has passed ten times or more at its end while the
+   * main fiber took no step and nothing but timers happened: what is waited for then, no timer brings about, as far as
+   * these steps show. Default: 20,000.
+   */
   readonly maxSteps?: number | undefined
   /**
    * Draws schedules at random instead of running all within the bound, for scenarios too large for that: `uniform` faults

@@ -1,6 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect, Fiber, Random, Ref, Runtime, Schedule, TestClock, TestContext } from "effect"
-import { Explore, Sim } from "quiesce/testing"
+import { Cancellation, Toolkit, ToolRuntime } from "quiesce"
+import { Explore, Sim, Tools } from "quiesce/testing"
 import { type Bug, bugs, pipeline, truths } from "./plantedBugs.js"
 
 type Scenario = Effect.Effect<unknown, unknown, Sim.Sim>
@@ -579,6 +580,72 @@ describe("Explore, what is wrong with every scenario", () => {
       yield* failureOf(Effect.never)
       yield* failureOf(Effect.forever(Effect.void), { maxSteps: 200 })
       assert.deepStrictEqual([...(yield* Fiber.roots)].length, [...before].length)
+    })
+  )
+})
+
+describe("Explore, when only timers go off", () => {
+  const ticker = Effect.forever(Effect.sleep("10 seconds"))
+
+  it.effect("reports a deadlock, and who waits for what, although something repeats in the background", () =>
+    Effect.gen(function* () {
+      const scenario = Effect.gen(function* () {
+        yield* Sim.fork("ticker")(ticker)
+        const gate = yield* Deferred.make<void>()
+        const call = yield* Sim.fork("call")(Deferred.await(gate))
+        yield* Fiber.await(call)
+      })
+      const { problem } = yield* failureOf(scenario, { maxSteps: 2_000 })
+      assert.match(
+        problem,
+        /^deadlock: main waits for the end of call; call waits for a Deferred, Queue or the like, made by main; ticker only sleeps and wakes up again, for \d+0000 ms$/
+      )
+    })
+  )
+
+  it.effect("reports the call that a tool which ignores its cancellation keeps waiting", () =>
+    Effect.gen(function* () {
+      const scenario = Effect.gen(function* () {
+        const { awaitStarted, tool } = yield* Tools.stubborn()
+        const layer = ToolRuntime.layer({ toolkit: Toolkit.make(tool) })
+        const call = yield* Sim.fork("call")(
+          Cancellation.own(ToolRuntime.execute({ id: "c1", name: "stubborn", parameters: {} })).pipe(
+            Effect.provide(layer)
+          )
+        )
+        yield* awaitStarted()
+        yield* Fiber.interrupt(call)
+      })
+      const { problem } = yield* failureOf(scenario, { faults: 0, preemptions: 0 })
+      assert.match(
+        problem,
+        /^deadlock: main waits for the end of call; call waits for .*only sleeps and wakes up again/
+      )
+    })
+  )
+
+  it.effect("reports a livelock where the main fiber goes on, or something that no timer brought about", () =>
+    Effect.gen(function* () {
+      const polling = yield* failureOf(ticker, { maxSteps: 2_000 })
+      assert.strictEqual(polling.problem, "livelock: the run took more than 2000 steps")
+      const spinning = Effect.zipRight(Sim.fork("spin")(Effect.forever(Effect.yieldNow())), Effect.never)
+      assert.strictEqual((yield* failureOf(spinning, { maxSteps: 2_000 })).problem, polling.problem)
+      const asking = Effect.forever(Sim.external("answer", { no: Effect.sleep("1 second") }))
+      const asked = Effect.zipRight(Sim.fork("asking")(asking), Effect.never)
+      assert.strictEqual((yield* failureOf(asked, { maxSteps: 2_000 })).problem, polling.problem)
+    })
+  )
+
+  it.effect("lets a repeated timer end what it is waited for", () =>
+    Effect.gen(function* () {
+      const scenario = Effect.gen(function* () {
+        const gate = yield* Deferred.make<void>()
+        const tick = Effect.zipRight(Effect.repeatN(Effect.sleep("10 seconds"), 100), Deferred.succeed(gate, undefined))
+        yield* Sim.fork("ticker")(tick)
+        yield* Deferred.await(gate)
+        return "ended"
+      })
+      assert.deepStrictEqual(outcomesOf(yield* Explore.check(scenario, { preemptions: 0 })), ["ended"])
     })
   )
 })

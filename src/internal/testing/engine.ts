@@ -52,6 +52,9 @@ export class Engine {
   private running: Task | undefined
   private deciding = true
   private livelock = false
+  /** How often time has passed, and who ran, since something happened that no timer had brought about. */
+  private idle = 0
+  private readonly ticking = new Set<string>()
   private recording: boolean
   private promises = 0
 
@@ -126,7 +129,8 @@ export class Engine {
         this.mix(Exit.isSuccess(value) && typeof value.value !== "object" ? String(value.value) : value._tag)
       })
       await this.loop()
-      const stuck = exit === undefined && !this.livelock
+      const livelock = this.livelock && this.idle < enoughTime
+      const stuck = exit === undefined && !livelock
       return {
         exit,
         schedule: this.schedule,
@@ -140,7 +144,7 @@ export class Engine {
         leaked: exit === undefined ? [] : [...this.driver.live].map((fiber) => fiber.label),
         deadlock: stuck ? this.waiting() : undefined,
         flaws: stuck ? this.driver.flaws : [],
-        livelock: this.livelock,
+        livelock,
         outside: stuck ? await this.outside(handles) : [],
         failures: this.failures
       }
@@ -200,6 +204,7 @@ export class Engine {
       this.enter(choice)
       this.counts.set(choice, (this.counts.get(choice) ?? 0) + 1)
       this.record("timer", "env", `${timer.at} ms`)
+      this.idle++
       this.clock.fire(timer)
       return
     }
@@ -207,6 +212,7 @@ export class Engine {
     const external = this.externals.find((other) => other.key === key)
     if (external === undefined) return
     this.remove(this.externals, external)
+    this.happened()
     this.enter(key)
     this.counts.set(key, (this.counts.get(key) ?? 0) + 1)
     this.record("external", "env", choice.slice(2))
@@ -251,6 +257,8 @@ export class Engine {
       this.forced = undefined
       return true
     }
+    if (fiber.label === "main") this.happened()
+    else if (this.idle > 0) this.ticking.add(fiber.label)
     if (this.recording) this.recordStep(fiber, op)
     if (!isPlace || !this.deciding || !this.concerns(fiber.label, fiber.steps)) return false
     const place: Place = { key: fiber.label, count: fiber.steps, waiting: false }
@@ -308,6 +316,7 @@ export class Engine {
       `${fault.slice(1)}, ${waiting ? "while waiting after" : "before"} step ${count} of ${key}`
     )
     this.mix(fault)
+    this.happened()
     happen?.()
   }
 
@@ -332,12 +341,28 @@ export class Engine {
   private async outside(before: ReadonlyArray<string>): Promise<ReadonlyArray<string>> {
     const handles = [...newHandles(before)]
     for (const _ of this.driver.nevers) handles.splice(handles.indexOf("Timeout") >>> 0, 1)
+    const ready = this.ready.length
     await turn()
-    return this.ready.length > 0 && handles.length === 0 ? ["a callback of the event loop"] : handles
+    return this.ready.length > ready && handles.length === 0 ? ["a callback of the event loop"] : handles
   }
 
   private waiting(): ReadonlyArray<string> {
-    return [...this.driver.live].map((fiber) => `${fiber.label} waits for ${this.waitsFor(fiber)}`)
+    const live = [...this.driver.live]
+    const ticks = this.livelock ? live.filter(({ label }) => this.ticking.has(label)) : []
+    const waits = live.filter((fiber) => !ticks.includes(fiber))
+    return [
+      ...waits.map((fiber) => `${fiber.label} waits for ${this.waitsFor(fiber)}`),
+      ...ticks.map(
+        ({ label }) => `${label} only sleeps and wakes up again, for ${this.clock.unsafeCurrentTimeMillis()} ms`
+      )
+    ]
+  }
+
+  /** Something happened that no timer had brought about, or that the main fiber saw. */
+  private happened(): void {
+    if (this.idle === 0) return
+    this.idle = 0
+    this.ticking.clear()
   }
 
   private waitsFor(fiber: ControlledFiber): string {
@@ -387,6 +412,9 @@ export class Engine {
     if (at !== -1) list.splice(at, 1)
   }
 }
+
+// So often time passes, and nothing but timers happens, in a run that is too long, for it to be a deadlock.
+const enoughTime = 10
 
 // Runs share the default scheduler and the hook on promises: one at a time.
 let lastRun: Promise<void> = Promise.resolve()
