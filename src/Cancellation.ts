@@ -33,7 +33,7 @@ import { runOwned } from "./internal/cancellation/runOwned.js"
 import { misuse } from "./internal/invariant.js"
 import { Settlement } from "./internal/settlement.js"
 import { originOf } from "./internal/startFiber.js"
-import { clockOf, maxTimerMillis, startTimer } from "./internal/timer.js"
+import { maxTimerMillis, nowOf, startTimer } from "./internal/timer.js"
 
 declare const opaque: unique symbol
 
@@ -161,8 +161,7 @@ export const remaining: Effect.Effect<Option.Option<Duration.Duration>, never, C
     Effect.withFiberRuntime((fiber, status) => {
       const { deadlineAt } = ownerIn(fiber.currentContext)
       if (deadlineAt === undefined) return Effect.succeedNone
-      const now = clockOf(originOf(fiber, status)).unsafeCurrentTimeMillis()
-      return Effect.succeedSome(Duration.millis(Math.max(0, deadlineAt - now)))
+      return Effect.succeedSome(Duration.millis(Math.max(0, deadlineAt - nowOf(originOf(fiber, status)))))
     })
 )
 
@@ -207,7 +206,7 @@ const ownWith = <A, E, R, B = never, E2 = never, R2 = never>(
       const { timing } = options
       let disarm: (() => void) | undefined
       if (timing !== undefined) {
-        const expiresAt = clockOf(origin).unsafeCurrentTimeMillis() + timing.millis
+        const expiresAt = nowOf(origin) + timing.millis
         owner.deadlineAt = Math.min(owner.deadlineAt ?? Number.POSITIVE_INFINITY, expiresAt)
         disarm = startTimer(origin, timing.millis, () => owner.cancel(timing.cause))
       }

@@ -1,6 +1,6 @@
 import { getEventListeners } from "node:events"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Option, TestClock } from "effect"
+import { Effect, Exit, Fiber, Option, TestClock } from "effect"
 import { CancelCause, Cancellation, Policy, ToolResult } from "quiesce"
 import { aborted, callOf, failed, notDispatched, setup, succeeded, user } from "./support/calls.js"
 
@@ -78,6 +78,30 @@ describe("ToolRuntime (owners and signals)", () => {
       assert.deepStrictEqual(yield* call.result, aborted(user))
       for (const signal of signals) assert.strictEqual(signal.reason, CancelCause.toReason(user))
     })
+  )
+
+  it.scoped(
+    "two roads: on a test's clock too, who has a result in hand returns it, however many turns that takes",
+    () =>
+      Effect.gen(function* () {
+        for (const turns of [0, 1, 3, 10, 100]) {
+          const controller = new AbortController()
+          const t = yield* setup({ body: () => Effect.never })
+          const returning = Effect.zipLeft(t.runtime.execute(callOf()), Effect.repeatN(Effect.yieldNow(), turns))
+          const call = yield* Effect.fork(Cancellation.ownSignal(returning, controller.signal))
+          yield* t.reached("body")
+          controller.abort("no")
+          assert.deepStrictEqual(yield* Fiber.join(call), aborted({ _tag: "HostSignal", reason: "no" }))
+          // Where it waits instead, it is interrupted.
+          const second = new AbortController()
+          const waits = yield* setup({ body: () => Effect.never })
+          const waiting = Effect.zipRight(waits.runtime.execute(callOf()), Effect.never)
+          const stopped = yield* Effect.fork(Cancellation.ownSignal(waiting, second.signal))
+          yield* waits.reached("body")
+          second.abort("no")
+          assert.isTrue(Exit.isInterrupted(yield* Fiber.await(stopped)))
+        }
+      })
   )
 
   it.scoped("51 (core): a deadline of the wrapper's stops the body, and the call is aborted with it", () =>

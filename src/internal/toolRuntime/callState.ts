@@ -17,7 +17,7 @@ import { Owner } from "../cancellation/owner.js"
 import { invariant } from "../invariant.js"
 import type { Json } from "../json.js"
 import type { Origin } from "../startFiber.js"
-import { clockOf } from "../timer.js"
+import { nowOf } from "../timer.js"
 import type { Attempt, AttemptHost } from "./attemptState.js"
 import type { Policies, RegisteredTool } from "./registry.js"
 import type { InFlight, RuntimeState } from "./runtimeState.js"
@@ -123,7 +123,7 @@ export class CallState implements AttemptHost, InFlight {
   }
 
   now(): number {
-    return clockOf(this.origin).unsafeCurrentTimeMillis()
+    return nowOf(this.origin)
   }
 
   /** What policies see of the call. Made when one looks. */
