@@ -26,11 +26,41 @@ export * as Approval from "./Approval.js"
 export * as FileSystem from "./FileSystem.js"
 
 /**
+ * Language models that answer as a stream.
+ *
+ * A request is a value, and its answer is a stream of chunks that ends with exactly one `Finish`. Whatever goes wrong on
+ * the provider's side (a refused key, a dead connection, nonsense on the wire) is that last chunk, never an error of the
+ * stream: what was received before it stays usable. Only a cancellation ends the stream without a `Finish`, as an
+ * interruption (L5).
+ *
+ * Long because every word of the protocol is a schema with its rules beside it; what makes a provider keep the contract
+ * is in `internal/capability/model/`.
+ *
+ * @since 0.1.0
+ */
+export * as Model from "./Model.js"
+
+/**
  * Runs commands of the operating system and waits for all that they started.
  *
  * A command is a tree of processes. The one that was started is its leader, and its end says little about the others: so
- * `run` completes when the whole process group is gone, and names what got away from it (L3, L4).
+ * what is promised of a command here is promised of its whole tree, as far as its containment reaches, and what got away
+ * is named (L3, L4).
+ *
+ * `run` ends with its caller. What `start` and `openSession` give lives on under the layer that provides this service
+ * (L9), until somebody stops it or that layer is closed.
+ *
+ * Long because every export carries its contract; who does the work is in `internal/capability/process/` and `node/`.
  *
  * @since 0.1.0
  */
 export * as Process from "./Process.js"
+
+/**
+ * Background tasks: work that goes on when the call that started it has ended.
+ *
+ * A task belongs to the owner of the layer, one for each agent. Closing the layer stops its tasks and waits for them.
+ *
+ * @since 0.1.0
+ */
+export * as Task from "./Task.js"
