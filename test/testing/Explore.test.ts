@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Deferred, Effect, Fiber, Random, Ref, Runtime, Schedule, TestClock, TestContext } from "effect"
+import { Deferred, Effect, Fiber, Logger, Random, Ref, Runtime, Schedule, TestClock, TestContext } from "effect"
 import { Cancellation, Toolkit, ToolRuntime } from "quiesce"
 import { Explore, Sim, Tools } from "quiesce/testing"
 import { type Bug, bugs, pipeline, truths } from "./plantedBugs.js"
@@ -646,6 +646,73 @@ describe("Explore, when only timers go off", () => {
         return "ended"
       })
       assert.deepStrictEqual(outcomesOf(yield* Explore.check(scenario, { preemptions: 0 })), ["ended"])
+    })
+  )
+})
+
+describe("Explore, two runs that differ", () => {
+  it.effect("names the first step in which they do, with its fiber, operation and place", () =>
+    Effect.gen(function* () {
+      let runs = 0
+      const swerves = Effect.suspend(() => (runs++ % 2 === 0 ? Effect.yieldNow() : Effect.sync(() => {})))
+      const scenario = Effect.gen(function* () {
+        const worker = yield* Sim.fork("worker")(Effect.zipRight(Effect.void, swerves))
+        yield* Fiber.await(worker)
+      })
+      const { problem } = yield* failureOf(scenario)
+      assert.match(
+        problem,
+        /^two runs of one schedule differ \(\d+ and \d+ steps\), first at step 2 of worker, Yield in one, step 2 of worker, Sync in the other, both after step 1 of worker, Commit: the scenario depends/
+      )
+    })
+  )
+
+  it.effect("names what they said or came to, where their steps are the same", () =>
+    Effect.gen(function* () {
+      let notes = 0
+      const said = yield* failureOf(Effect.suspend(() => Sim.note(`note ${notes++}`)))
+      assert.match(
+        said.problem,
+        /, first at note "note 0" in main in one, note "note 1" in main in the other, both after /
+      )
+      let ends = 0
+      const came = yield* failureOf(Effect.sync(() => `run ${ends++}`))
+      assert.match(came.problem, /, first at end "run 0" in main in one, end "run 1" in main in the other, both after /)
+    })
+  )
+
+  it.effect("names where they differ also when only a failing run does", () =>
+    Effect.gen(function* () {
+      let odd = false
+      const scenario = Effect.gen(function* () {
+        yield* Sim.fault("crash", () => {
+          odd = !odd
+        })
+        yield* Effect.yieldNow()
+        if (odd) return yield* Effect.die("crashed")
+      })
+      const { problem } = yield* failureOf(scenario)
+      assert.match(problem, /^two runs of one schedule differ .*, first at .* in one, .* in the other, both after /)
+    })
+  )
+
+  it.effect("are the same where a logger is added that fails, or is made anew in each run", () =>
+    Effect.gen(function* () {
+      const broken = () =>
+        Logger.make<unknown, void>(() => {
+          throw new Error("the log is broken")
+        })
+      const once = broken()
+      for (const logger of [() => once, broken]) {
+        const scenario = Effect.suspend(() =>
+          Effect.sandbox(Effect.log("a line")).pipe(
+            Effect.ignore,
+            Effect.provide(Logger.replace(Logger.defaultLogger, logger()))
+          )
+        )
+        // The order of two loggers was a matter of chance, one to one.
+        for (let i = 0; i < 10; i++) yield* Explore.check(scenario, { faults: 0, preemptions: 0 })
+      }
     })
   )
 })

@@ -19,6 +19,7 @@ import * as Exit from "effect/Exit"
 import * as FiberId from "effect/FiberId"
 import type { ControlledFiber, Task } from "./driver.js"
 import { Effect3Driver } from "./effect3.js"
+import { Fingerprint } from "./fingerprint.js"
 import { newHandles, turn, watchPromises } from "./outside.js"
 import type { EngineOptions, Entry, External, Point, RunResult, SimEvent } from "./run.js"
 import { isFault, type Place, type Schedule, samePlace } from "./schedule.js"
@@ -45,7 +46,7 @@ export class Engine {
   private readonly counts = new Map<string, number>()
   private taken = 0
   private steps = 0
-  private hash = 0
+  private readonly fingerprint: Fingerprint
   private current = "main"
   private forced: string | undefined
   /** The task that is being run; none while the reactions of promises or an external run. */
@@ -62,6 +63,7 @@ export class Engine {
     this.schedule = schedule
     this.options = options
     this.recording = options.trace
+    this.fingerprint = new Fingerprint(options.journal ?? false)
     this.clock = new VirtualClock(() => this.current)
     this.driver = new Effect3Driver(
       {
@@ -88,12 +90,12 @@ export class Engine {
   }
 
   note(text: string): void {
-    this.mix(text)
+    this.fingerprint.said("note", this.current, text)
     this.record("note", this.current, text)
   }
 
   event(tag: string): void {
-    this.mix(tag)
+    this.fingerprint.said("event", this.current, tag)
     this.events.push({ tag, fiber: this.current })
     this.record("event", this.current, tag)
   }
@@ -126,7 +128,8 @@ export class Engine {
       main.addObserver((value) => {
         exit = value
         this.deciding = false // E3
-        this.mix(Exit.isSuccess(value) && typeof value.value !== "object" ? String(value.value) : value._tag)
+        const end = Exit.isSuccess(value) && typeof value.value !== "object" ? String(value.value) : value._tag
+        this.fingerprint.said("end", "main", end)
       })
       await this.loop()
       const livelock = this.livelock && this.idle < enoughTime
@@ -140,7 +143,8 @@ export class Engine {
         points: this.points,
         timeline: this.timeline,
         events: this.events,
-        hash: this.hash,
+        hash: this.fingerprint.hash,
+        journal: this.fingerprint.journal ?? [],
         leaked: exit === undefined ? [] : [...this.driver.live].map((fiber) => fiber.label),
         deadlock: stuck ? this.waiting() : undefined,
         flaws: stuck ? this.driver.flaws : [],
@@ -221,7 +225,7 @@ export class Engine {
   }
 
   private enter(key: string): void {
-    if (key !== this.current) this.mix(key)
+    if (key !== this.current) this.fingerprint.enter(key)
     this.current = key
   }
 
@@ -251,7 +255,7 @@ export class Engine {
 
   private beforeStep(fiber: ControlledFiber, op: string, isPlace: boolean): boolean {
     this.current = fiber.label // which may have been started in the middle of another one's step
-    this.mix(op)
+    this.fingerprint.step(fiber.label, fiber.steps, op)
     if (++this.steps > this.options.maxSteps) {
       this.livelock = true
       this.forced = undefined
@@ -315,7 +319,7 @@ export class Engine {
       "env",
       `${fault.slice(1)}, ${waiting ? "while waiting after" : "before"} step ${count} of ${key}`
     )
-    this.mix(fault)
+    this.fingerprint.enter(fault)
     this.happened()
     happen?.()
   }
@@ -398,13 +402,6 @@ export class Engine {
     if (span === undefined || this.spans.get(fiber.label) === span) return
     this.spans.set(fiber.label, span)
     this.record("note", fiber.label, `span ${span}`)
-  }
-
-  // FNV-1a, to compare two runs of one schedule.
-  private mix(text: string): void {
-    let hash = this.hash ^ 0x811c9dc5
-    for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193)
-    this.hash = hash | 0
   }
 
   private remove<T>(list: Array<T>, item: T): void {

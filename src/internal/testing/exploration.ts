@@ -7,6 +7,7 @@ import { whyNotTaken } from "./divergence.js"
 import type { Granularity } from "./driver.js"
 import { explain, replayOf } from "./explain.js"
 import { cannot, type Finding, fail, type Report } from "./finding.js"
+import { partingOf } from "./fingerprint.js"
 import { type Observed, runOnce, type Scenario } from "./observed.js"
 import { divergence, type EngineOptions, type RunResult } from "./run.js"
 import { broken, type Problem, wrong } from "./sameFailure.js"
@@ -41,6 +42,9 @@ export interface ExplorationOptions<A, E> {
   readonly replay?: string | undefined
   readonly name?: string | undefined
 }
+
+const usualReasons =
+  "the scenario depends on something that is not made anew in each run, such as module state, Math.random, Date.now, a native timer or I/O, or on the order of a HashSet or HashMap of objects that have no hash of their own"
 
 const coarseness: ReadonlyArray<Granularity> = ["op", "effect", "suspension"]
 
@@ -79,7 +83,7 @@ export class Exploration<A, E> {
     const { EXPLORE_REPLAY } = process.env
     const replay = this.options.replay ?? EXPLORE_REPLAY
     if (replay !== undefined && replay !== "") return this.replay(replay)
-    const base = await this.run([], false)
+    const base = await this.run([], false, { journal: true })
     const uncertain = await this.differs(base)
     if (uncertain !== undefined) return uncertain
     const searched = await (this.options.sample === undefined
@@ -222,10 +226,22 @@ export class Exploration<A, E> {
 
   /** Runs a schedule again: two runs that differ mean that something beside the schedule decides. */
   private async differs(run: Observed<A, E>): Promise<Finding | undefined> {
-    const again = await this.run(run.schedule, false)
+    const again = await this.run(run.schedule, false, { journal: true })
     if (again.hash === run.hash && again.steps === run.steps) return undefined
-    const problem = `two runs of one schedule differ (${run.steps} and ${again.steps} steps): the scenario depends on something that is not made anew in each run, such as module state, Math.random, Date.now, a native timer or I/O`
+    const parting = await this.parting(run, again)
+    const problem = `two runs of one schedule differ (${run.steps} and ${again.steps} steps), first at ${parting}: ${usualReasons}`
     return cannot(problem, "explore", { schedule: show(run.schedule) })
+  }
+
+  /** Where two runs part. The first one need not have kept a journal: most runs are never compared. */
+  private async parting(run: Observed<A, E>, again: Observed<A, E>): Promise<string> {
+    let first = run
+    for (let tries = 0; tries < 3; tries++) {
+      const parting = first.journal.length === 0 ? undefined : partingOf(first.journal, again.journal)
+      if (parting !== undefined) return parting
+      first = await this.run(run.schedule, false, { journal: true })
+    }
+    return "a place that the next runs did not show"
   }
 
   private async failure(run: RunResult<A, E>, schedules: number): Promise<Finding> {

@@ -59,6 +59,8 @@ export interface EngineOptions {
   readonly atomicAsync: boolean
   readonly timers: "quiescent" | "any"
   readonly maxSteps: number
+  /** Whether to say in words what the hash is made of. */
+  readonly journal?: boolean | undefined
   /** Whether to keep a timeline. */
   readonly trace: boolean
   /** Whether to note where the run could have gone on differently, behind the last departure of its schedule. */
@@ -83,7 +85,10 @@ export interface RunResult<A, E> {
   readonly points: ReadonlyArray<Point>
   readonly timeline: ReadonlyArray<Entry>
   readonly events: ReadonlyArray<SimEvent>
+  /** Of everything that happened. */
   readonly hash: number
+  /** The same in words, if that was asked for. */
+  readonly journal: ReadonlyArray<string>
   /** Fibers that are alive although nothing can happen any more. */
   readonly leaked: ReadonlyArray<string>
   /** Who waits for what, when the main fiber has not ended and nothing can happen any more. */
