@@ -1,5 +1,5 @@
 import { assert, describe } from "@effect/vitest"
-import { Clock, Effect, Fiber } from "effect"
+import { Clock, Effect, Fiber, Schedule } from "effect"
 import { CancelCause, Cancellation, Policy } from "quiesce"
 import { Sim } from "quiesce/testing"
 import { call, checkPublished, codeOf, law, user, Witness, world } from "../support/laws.js"
@@ -128,6 +128,43 @@ describe("L7 deadline truth", () => {
         "ABORTED, cancelled early",
         "ABORTED_BEFORE_DISPATCH, cancelled early"
       ]
+    }
+  )
+
+  law(
+    "L7",
+    "a deadline over retries: it names itself only if it stopped an attempt, and a failure that was waiting to be tried again stays",
+    Effect.gen(function* () {
+      const witness = new Witness()
+      // The pause between the attempts and the deadline end in one instant, in either order.
+      const second = Sim.external("second", { quick: Effect.void, slow: Effect.sleep(10) })
+      const body = Effect.suspend(() =>
+        witness.handlers === 1
+          ? Effect.fail("once more")
+          : witness
+              .note("again")
+              .pipe(Effect.zipRight(second), Effect.zipRight(witness.note("in time")), Effect.as("done"))
+      )
+      const policies = [Policy.timeout, Policy.retry({ schedule: Schedule.addDelay(Schedule.recurs(1), () => 100) })]
+      const { runtime } = yield* world(witness, [witness.tool(body, { timeout: 100 })], policies)
+      const fiber = yield* Sim.fork("call")(Cancellation.own(runtime.execute(call)))
+      yield* Fiber.await(fiber)
+      const result = checkPublished(witness)
+      const code = codeOf(result as never)
+      if (code === "TOOL_TIMEOUT") {
+        assert.isAtLeast(yield* Clock.currentTimeMillis, 100, "L7: it was not late")
+        assert.strictEqual(result?.body, "interrupted", "L7: it stopped no attempt")
+        assert.isFalse(witness.saw("in time"), "L7: the body had succeeded")
+      }
+      if (code === "OK") assert.isTrue(witness.saw("in time"))
+      if (code === "TOOL_FAILURE")
+        assert.isFalse(witness.saw("again"), "L7: the failure of an attempt that does not count")
+      return code
+    }),
+    {
+      faults: 0,
+      preemptions: 2,
+      expect: ["OK", "TOOL_TIMEOUT", "TOOL_FAILURE"]
     }
   )
 })

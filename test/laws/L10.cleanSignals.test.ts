@@ -2,7 +2,7 @@ import { assert, describe } from "@effect/vitest"
 import { Cause, Effect, Exit, Fiber, Option } from "effect"
 import { Abort, Cancellation } from "quiesce"
 import { Sim } from "quiesce/testing"
-import { call, ended, executing, law, reason, Witness, world } from "../support/laws.js"
+import { call, checkPublished, codeOf, ended, executing, law, reason, Witness, world } from "../support/laws.js"
 
 /** Counts the listeners of a signal, from before anybody has one. */
 class Census {
@@ -142,6 +142,64 @@ describe("L10 clean signals", () => {
     }),
     {
       expect: ["TOOL_FAILURE", "ABORTED: driver (abandoned)", "ABORTED", "ABORTED_BEFORE_DISPATCH", "not accepted"]
+    }
+  )
+
+  law(
+    "L10, L6",
+    "promise code under a signal of the host: aborted with the host's reason or not at all, awaited, and no listener is left",
+    Effect.gen(function* () {
+      const witness = new Witness()
+      const sim = yield* Sim.Sim
+      const controller = new AbortController()
+      const census = new Census(controller.signal)
+      const reasons: Array<unknown> = []
+      const ask = (name: string, end: () => string) =>
+        Effect.flatMap(Sim.promise(name, { settles: end }), (answer) =>
+          Abort.fromPromise({
+            try: async ({ signal }) => {
+              witness.alive.add(name)
+              signal.addEventListener("abort", () => reasons.push(signal.reason))
+              try {
+                await answer
+                signal.throwIfAborted()
+                return await answer
+              } finally {
+                witness.alive.delete(name)
+              }
+            },
+            catch: (error) => error
+          })
+        )
+      const body = Effect.zipRight(
+        ask("first", () => "one"),
+        Effect.catchAll(
+          ask("second", () => broken("down")),
+          () => Effect.succeed("done")
+        )
+      )
+      const { runtime } = yield* world(witness, [witness.tool(body as Effect.Effect<string, unknown, Sim.Sim>)])
+      const fiber = yield* Sim.fork("call")(Cancellation.ownSignal(runtime.execute(call), controller.signal))
+      sim.addFault("signal", () => controller.abort(reason))
+      const exit = yield* Fiber.await(fiber)
+      checkPublished(witness)
+      assert.isAtMost(census.most, 1, "L10: more than one listener")
+      assert.strictEqual(census.now, 0, "L10: a listener is left")
+      for (const told of reasons) assert.strictEqual(told, reason, "L6: promise code was told another reason")
+      if (Exit.isFailure(exit)) return "not accepted"
+      const code = codeOf(exit.value)
+      if (code === "OK") assert.deepStrictEqual(reasons, [], "L10: aborted, and it was a success")
+      return `${code}, told ${reasons.length} times`
+    }),
+    {
+      expect: [
+        "OK, told 0 times",
+        "ABORTED, told 0 times",
+        "ABORTED, told 1 times",
+        "TOOL_FAILURE, told 1 times",
+        "ABORTED_BEFORE_DISPATCH, told 0 times",
+        "not accepted"
+      ]
     }
   )
 })
