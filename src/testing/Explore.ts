@@ -48,6 +48,12 @@ export interface Options<A, E> {
   readonly faults?: number | undefined
   /** At most so many other departures from the default order in one run. Default: 1. */
   readonly preemptions?: number | undefined
+  /**
+   * At most so many answers in one run of `Sim.external` and `Sim.promise` that are not their first. What they answer is a
+   * choice of data, not of order: it counts as no preemption. Default: any number, so that every combination of answers is
+   * run; a scenario that asks again until it likes the answer needs a bound.
+   */
+  readonly answers?: number | undefined
   /** Default: `op`. */
   readonly granularity?: Granularity | undefined
   /** When a timer may fire: only when nothing else can happen, or at any time. Default: `quiescent`. */

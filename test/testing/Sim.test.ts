@@ -65,6 +65,79 @@ describe("Sim", () => {
     })
   )
 
+  it.effect("takes an answer for a choice of data, which costs no departure from the order", () =>
+    Effect.gen(function* () {
+      const ask = (name: string) =>
+        Sim.external(name, { ok: Effect.succeed("o"), slow: Effect.succeed("s"), down: Effect.succeed("d") })
+      const scenario = Effect.map(Effect.all([ask("first"), ask("second")]), (answers) => answers.join(""))
+      const all = ["oo", "os", "od", "so", "ss", "sd", "do", "ds", "dd"]
+      const report = yield* Explore.check(scenario, { faults: 0, preemptions: 0, expect: all })
+      assert.deepStrictEqual([report.complete, report.schedules], [true, 9])
+      const one = yield* Explore.check(scenario, { faults: 0, preemptions: 0, answers: 1 })
+      assert.deepStrictEqual(outcomesOf(one), ["do", "od", "oo", "os", "so"])
+      assert.strictEqual(
+        one.bound,
+        "at most 0 faults and 0 preemptions, at most 1 other answer of externals, cut at every op"
+      )
+    })
+  )
+
+  it.effect("leaves the order between two externals a matter of order", () =>
+    Effect.gen(function* () {
+      const scenario = Effect.gen(function* () {
+        const order: Array<string> = []
+        const ask = (name: string) =>
+          Sim.external(name, {
+            ok: Effect.sync(() => order.push(name)),
+            down: Effect.sync(() => order.push(name.toUpperCase()))
+          })
+        const asking = yield* Effect.all([Effect.fork(ask("a")), Effect.fork(ask("b"))])
+        yield* Fiber.joinAll(asking)
+        return order.join("")
+      })
+      const inOrder = yield* Explore.check(scenario, { preemptions: 0 })
+      assert.deepStrictEqual(outcomesOf(inOrder), ["AB", "Ab", "aB", "ab"])
+      const preempted = yield* Explore.check(scenario, { preemptions: 1 })
+      assert.deepStrictEqual(outcomesOf(preempted), ["AB", "Ab", "BA", "Ba", "aB", "ab", "bA", "ba"])
+    })
+  )
+
+  it.effect("ends where a scenario asks again and again, if answers are bounded", () =>
+    Effect.gen(function* () {
+      const ask = Sim.external("http", { ok: Effect.succeed("ok"), down: Effect.fail("down") })
+      const scenario = Effect.gen(function* () {
+        let tries = 0
+        yield* Effect.retry(
+          Effect.suspend(() => {
+            tries++
+            return ask
+          }),
+          { while: () => true }
+        )
+        return String(tries)
+      })
+      const report = yield* Explore.check(scenario, { answers: 3 })
+      assert.isTrue(report.complete)
+      assert.deepStrictEqual(outcomesOf(report), ["1", "2", "3", "4"])
+      assert.isFalse((yield* Explore.check(scenario, { maxSchedules: 20, faults: 0, preemptions: 0 })).complete)
+    })
+  )
+
+  it.effect("draws answers at random, each alike", () =>
+    Effect.gen(function* () {
+      const scenario = Sim.external("http", {
+        ok: Effect.succeed("ok"),
+        slow: Effect.succeed("slow"),
+        down: Effect.succeed("down")
+      })
+      for (const strategy of ["uniform", { pct: 2 }] as const) {
+        const { outcomes } = yield* Explore.check(scenario, { sample: { runs: 60, strategy } })
+        assert.deepStrictEqual([...outcomes.keys()].sort(), ["down", "ok", "slow"])
+        for (const times of outcomes.values()) assert.isAbove(times, 5)
+      }
+    })
+  )
+
   it.effect("withdraws an external when whoever waits for it is interrupted", () =>
     Effect.gen(function* () {
       const scenario = Effect.gen(function* () {

@@ -9,6 +9,7 @@ export interface Options<A, E> {
     readonly invariants?: ReadonlyArray<Invariant.Invariant<A, E>> | undefined;
     readonly faults?: number | undefined;
     readonly preemptions?: number | undefined;
+    readonly answers?: number | undefined;
     readonly granularity?: Granularity | undefined;
     readonly timers?: "quiescent" | "any" | undefined;
     readonly atomicAsync?: boolean | undefined;

@@ -22,7 +22,7 @@ import { Effect3Driver } from "./effect3.js"
 import { Fingerprint } from "./fingerprint.js"
 import { newHandles, turn, watchPromises } from "./outside.js"
 import type { EngineOptions, Entry, External, Point, RunResult, SimEvent } from "./run.js"
-import { isFault, type Place, type Schedule, samePlace } from "./schedule.js"
+import { isAnswer, isFault, type Place, type Schedule, samePlace } from "./schedule.js"
 import { withServices } from "./services.js"
 import { VirtualClock } from "./virtualClock.js"
 
@@ -238,11 +238,14 @@ export class Engine {
   private concerns(key: string, count: number): boolean {
     const next = this.schedule[this.taken]
     if (next !== undefined) return next.place.count === count && next.place.key === key && !next.place.waiting
-    return this.options.points || this.options.pick !== undefined
+    return this.options.points === true || this.options.pick !== undefined
   }
 
   private decideWaiting(choices: ReadonlyArray<string>): string | undefined {
-    if (this.taken === this.schedule.length && !this.options.points && this.options.pick === undefined) return undefined
+    const { pick, points } = this.options
+    if (this.taken === this.schedule.length && points !== true && pick === undefined) {
+      if (points === false || choices[0]?.includes("=") !== true) return undefined
+    }
     const place = this.place(true)
     for (;;) {
       const chosen = this.depart(place, choices, choices[0])
@@ -300,7 +303,9 @@ export class Engine {
       this.recordDeparture(place, picked, usual)
       return picked
     }
-    if (this.options.points) this.points.push({ place, choices: alternatives })
+    const { points } = this.options
+    const wanted = points === true ? alternatives : alternatives.filter((choice) => points && isAnswer(choice, usual))
+    if (wanted.length > 0) this.points.push({ place, usual, choices: wanted })
     return undefined
   }
 

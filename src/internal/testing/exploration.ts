@@ -26,6 +26,7 @@ export interface ExplorationOptions<A, E> {
   readonly invariants?: ReadonlyArray<Invariant.Invariant<A, E>> | undefined
   readonly faults?: number | undefined
   readonly preemptions?: number | undefined
+  readonly answers?: number | undefined
   readonly granularity?: Granularity | undefined
   readonly timers?: "quiescent" | "any" | undefined
   readonly atomicAsync?: boolean | undefined
@@ -64,7 +65,7 @@ export class Exploration<A, E> {
   constructor(scenario: Scenario<A, E>, options: ExplorationOptions<A, E>) {
     this.scenario = scenario
     this.options = options
-    this.bound = { faults: options.faults ?? 1, preemptions: options.preemptions ?? 1 }
+    this.bound = { faults: options.faults ?? 1, preemptions: options.preemptions ?? 1, answers: options.answers }
     this.engine = {
       granularity: options.granularity ?? "op",
       atomicAsync: options.atomicAsync ?? true,
@@ -146,7 +147,11 @@ export class Exploration<A, E> {
     return { exit: run.exit, events: run.events, outcome: run.outcome, schedule: drawn.text }
   }
 
-  private run(schedule: Schedule, points: boolean, more: Partial<EngineOptions> = {}): Promise<Observed<A, E>> {
+  private run(
+    schedule: Schedule,
+    points: EngineOptions["points"],
+    more: Partial<EngineOptions> = {}
+  ): Promise<Observed<A, E>> {
     return runOnce(this.scenario, schedule, { ...this.engine, points, trace: false, ...more })
   }
 
@@ -284,13 +289,14 @@ export class Exploration<A, E> {
   }
 
   private describeBound(): string {
-    const { faults, preemptions } = this.bound
+    const { answers, faults, preemptions } = this.bound
     const { sample } = this.options
     if (sample !== undefined) {
       const how = typeof sample.strategy === "object" ? `pct(${sample.strategy.pct})` : "uniform"
       return `${sample.runs} schedules drawn at random (${how}, seed ${sample.seed ?? 0}), cut at every ${this.engine.granularity}`
     }
     const plural = (n: number, what: string) => `${n} ${what}${n === 1 ? "" : "s"}`
-    return `at most ${plural(faults, "fault")} and ${plural(preemptions, "preemption")}, cut at every ${this.engine.granularity}`
+    const others = answers === undefined ? "" : `, at most ${plural(answers, "other answer")} of externals`
+    return `at most ${plural(faults, "fault")} and ${plural(preemptions, "preemption")}${others}, cut at every ${this.engine.granularity}`
   }
 }

@@ -12,6 +12,8 @@ import { type Place, type Schedule, showPlace } from "./schedule.js"
  */
 export interface Point {
   readonly place: Place
+  /** What happens there if nothing else is decided, unless it is that the running fiber goes on. */
+  readonly usual: string | undefined
   readonly choices: ReadonlyArray<string>
 }
 
@@ -63,8 +65,11 @@ export interface EngineOptions {
   readonly journal?: boolean | undefined
   /** Whether to keep a timeline. */
   readonly trace: boolean
-  /** Whether to note where the run could have gone on differently, behind the last departure of its schedule. */
-  readonly points: boolean
+  /**
+   * Whether to note where the run could have gone on differently, behind the last departure of its schedule: everywhere, or
+   * only where an external could have answered differently.
+   */
+  readonly points: boolean | "answers"
   /** Decides where a schedule says nothing. */
   readonly pick?: Pick | undefined
 }

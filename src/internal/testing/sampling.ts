@@ -8,7 +8,7 @@
  */
 import { makeRandom, type SeededRandom } from "../random.js"
 import type { Pick } from "./run.js"
-import { isFault } from "./schedule.js"
+import { isAnswer, isFault } from "./schedule.js"
 
 /** @internal */
 export interface Sampling {
@@ -29,6 +29,14 @@ const drawFault = (random: SeededRandom, steps: number, faults: number): Pick =>
     return candidates[random.nextBelow(candidates.length)]
   }
 }
+
+/** What an external answers that comes next anyhow: each of its outcomes alike. */
+const answer =
+  (random: SeededRandom): Pick =>
+  (_place, alternatives, usual) => {
+    const others = alternatives.filter((choice) => isAnswer(choice, usual))
+    return others.length === 0 ? undefined : others[random.nextBelow(others.length + 1)]
+  }
 
 const uniform =
   (random: SeededRandom): Pick =>
@@ -69,5 +77,7 @@ export const sampledPick = (sampling: Sampling, n: number, steps: number, faults
   const random = makeRandom(sampling.seed + n)
   const fault = drawFault(random, steps, faults)
   const order = sampling.strategy === "uniform" ? uniform(random) : pct(random, sampling.strategy.pct, steps)
-  return (place, alternatives, usual) => fault(place, alternatives, usual) ?? order(place, alternatives, usual)
+  const answers = answer(random)
+  return (place, alternatives, usual) =>
+    fault(place, alternatives, usual) ?? order(place, alternatives, usual) ?? answers(place, alternatives, usual)
 }

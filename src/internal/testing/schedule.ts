@@ -34,6 +34,14 @@ const version = "x1"
 /** @internal */
 export const isFault = (choice: string): boolean => choice.startsWith("!")
 
+/**
+ * Whether a choice is only another answer of the external that comes next anyhow: what it answers costs no departure.
+ *
+ * @internal
+ */
+export const isAnswer = (choice: string, usual: string | undefined): boolean =>
+  usual?.startsWith("e:") === true && choice.split("=", 1)[0] === usual.split("=", 1)[0]
+
 /** @internal */
 export const showPlace = ({ key, count, waiting }: Place): string => `${key}@${count}${waiting ? "+" : ""}`
 
