@@ -88,6 +88,8 @@ export interface RunOptions extends Surroundings {
   readonly timeout?: Duration.DurationInput | undefined
   /** Writes output that is more than `maxOutputBytes` to files. Default: it is dropped. */
   readonly spill?: SpillOptions | undefined
+  /** Told of all output as it comes, cut between characters. Is not waited for; what it throws ends the telling only. */
+  readonly onOutput?: ((text: string, stream: "stdout" | "stderr") => void) | undefined
 }
 
 /**

@@ -7,6 +7,7 @@ const steps = [
   "lint",
   "check",
   "build",
+  "inventory:check",
   "bench:counts",
   "test",
   "laws:check",

@@ -6,9 +6,11 @@
  */
 import { type ChildProcess, spawn } from "node:child_process"
 import type { Writable } from "node:stream"
+import * as Cause from "effect/Cause"
 import * as Duration from "effect/Duration"
 import type * as Process from "../../capability/Process.js"
 import type { NotStarted } from "../capability/process/machine.js"
+import { report } from "../report.js"
 import { Settlement } from "../settlement.js"
 import type { Origin } from "../startFiber.js"
 import { maxTimerMillis } from "../timer.js"
@@ -69,6 +71,27 @@ const limitsOf = (options: Process.RunOptions): Limits | string => {
   return { graceMillis, timeoutMillis }
 }
 
+/** Tells whoever listens of output as text. */
+const teller = (
+  { command, onOutput }: Process.RunOptions,
+  stream: "stdout" | "stderr",
+  origin: Origin
+): ((chunk: Uint8Array) => void) | undefined => {
+  let listener = onOutput
+  if (listener === undefined) return undefined
+  const decoder = new TextDecoder("utf-8", { ignoreBOM: true })
+  return (chunk) => {
+    const text = decoder.decode(chunk, { stream: true })
+    if (text === "") return
+    try {
+      listener?.(text, stream)
+    } catch (error) {
+      listener = undefined
+      report(`The listener to the output of "${command}" failed and is not told any more`, Cause.die(error), origin)
+    }
+  }
+}
+
 /**
  * Starts a command as the leader of a process group of its own.
  *
@@ -108,8 +131,16 @@ export const startProcess = (
     return { _tag: "NotStarted", error }
   }
   const group = new ProcessGroup(child, child.pid, limits, mark, origin, () => stdout.received + stderr.received)
-  child.stdout?.on("data", (chunk: Buffer) => stdout.add(chunk))
-  child.stderr?.on("data", (chunk: Buffer) => stderr.add(chunk))
+  const tell = (stream: "stdout" | "stderr") => teller(options, stream, origin)
+  for (const [pipe, output, told] of [
+    [child.stdout, stdout, tell("stdout")],
+    [child.stderr, stderr, tell("stderr")]
+  ] as const) {
+    pipe?.on("data", (chunk: Buffer) => {
+      output.add(chunk)
+      told?.(chunk)
+    })
+  }
   // A command may close its pipes or end before it has read all: that is no failure, its exit code tells what is.
   for (const pipe of child.stdio) pipe?.on("error", () => {})
   return { _tag: "Started", group, stdin: child.stdin }
