@@ -11,12 +11,17 @@
  *
  * @since 0.1.0
  */
+import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import type { Cancellation } from "../Cancellation.js"
 import * as Content from "../Content.js"
+import { deliver } from "../internal/capability/model/delivery.js"
+import { describeThrown } from "../internal/thrown.js"
 import type * as ToolCall from "../ToolCall.js"
 import type * as ToolResult from "../ToolResult.js"
 
@@ -382,6 +387,65 @@ export class Model extends Context.Tag("quiesce/capability/Model")<Model, Servic
  */
 export const stream = (request: Request): Stream.Stream<Chunk, never, Model | Cancellation> =>
   Stream.unwrap(Effect.map(Model, (model) => model.stream(request)))
+
+// A last chunk where the provider gave none.
+const lastOf = (exit: Exit.Exit<void>): Chunk => {
+  if (Exit.isSuccess(exit)) {
+    const message = "the answer ended without a word on why: it may be incomplete. Try again"
+    return failed({ code: "INVALID_RESPONSE", message, isRetryable: true })
+  }
+  const message = Cause.isInterruptedOnly(exit.cause)
+    ? "the provider interrupted itself: this is a bug in it"
+    : `the provider failed: ${describeThrown(Cause.squash(exit.cause)).message}: this is a bug in it`
+  return failed({ code: "PROVIDER_FAILURE", message, isRetryable: false })
+}
+
+const failed = (error: Problem): Finish => ({ _tag: "Finish", reason: "error", error })
+
+/**
+ * Layer that asks with `ask`, and makes it keep the contract of `Service.stream`.
+ *
+ * `ask` opens what it needs inside its stream, and says what goes wrong in its last chunk. It is pulled only while a
+ * chunk is waited for, is told to stop by an interruption, and may take its time to clean up. What it sends behind its
+ * `Finish` is not read. If it ends without one, dies, or interrupts itself, it is given one that says so.
+ *
+ * @example
+ * ```ts
+ * import * as assert from "node:assert"
+ * import { Effect, Stream } from "effect"
+ * import { Cancellation } from "quiesce"
+ * import { Model } from "quiesce/capability"
+ *
+ * const parrot = Model.layer(({ messages }) =>
+ *   Stream.make(Model.Text.make({ text: `${messages.length} messages` }), Model.Finish.make({ reason: "stop" }))
+ * )
+ * const answer = Stream.runCollect(Model.stream({ model: "parrot", messages: [] }))
+ * const chunks = await Effect.runPromise(Cancellation.own(answer).pipe(Effect.provide(parrot)))
+ * assert.deepStrictEqual(Model.prefix(Model.assemble(chunks)), [{ type: "text", text: "0 messages" }])
+ * ```
+ *
+ * @since 0.1.0
+ * @category layers
+ */
+export const layer = <R = never>(
+  ask: (request: Request) => Stream.Stream<Chunk, never, R>
+): Layer.Layer<Model, never, Exclude<R, Cancellation>> =>
+  Layer.effect(
+    Model,
+    Effect.map(
+      Effect.context<Exclude<R, Cancellation>>(),
+      (context): Service => ({
+        stream: (request) =>
+          deliver<Chunk, Exclude<R, Cancellation>>({
+            name: "ask a model",
+            stream: Stream.suspend(() => ask(request)) as Stream.Stream<Chunk, never, Exclude<R, Cancellation>>,
+            context,
+            isLast: ({ _tag }) => _tag === "Finish",
+            lastOf
+          })
+      })
+    )
+  )
 
 /**
  * A block of an answer, and whether more of it may come.

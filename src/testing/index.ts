@@ -49,6 +49,21 @@ export * as Invariant from "./Invariant.js"
 export * as Leaks from "./Leaks.js"
 
 /**
+ * A language model that says what a test wrote down, when the test lets it.
+ *
+ * A script is a list of steps: a chunk is sent, an effect is run and waited for. So delays are `Effect.sleep` on the clock
+ * of the test, a stall is `Effect.never`, a provider that breaks is `Effect.die`, one that cleans up has
+ * `Effect.addFinalizer`, and a `gate` waits until the test opens it. A script may be wrong (no `Finish`, two of them,
+ * chunks behind it): what a consumer sees is then what `Model.layer` makes of such a provider. Nothing in it needs a
+ * native timer, so the explorer can explore it.
+ *
+ * What it does not do: it reads no request. Which answer comes is decided by its number, or by a function of the test.
+ *
+ * @since 0.1.0
+ */
+export * as ScriptedModel from "./ScriptedModel.js"
+
+/**
  * What a scenario tells the explorer that runs it: which faults may strike, what the outside world may answer, and what
  * is worth seeing in a timeline.
  *
