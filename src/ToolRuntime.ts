@@ -81,8 +81,9 @@ export interface RunningCall {
   /** Waits for the result. Interrupting the wait does not cancel the call. */
   readonly result: Effect.Effect<ToolResult.ToolResult>
   /**
-   * Cancels the call, at once; does not wait for it. `false` when it has a cause already (the first stays, L6) or has
-   * been published.
+   * Cancels the call, at once; does not wait for it. `true` when this is the first cause (L6) and the result was not
+   * fixed yet: it then says what became of the call, which may be a failure that beats the cancellation (L5). `false`
+   * when there is a cause already, or the phase is `reviewed` or `published`.
    */
   readonly cancel: (cause: CancelCause.CancelCause) => Effect.Effect<boolean>
   readonly phase: Effect.Effect<Phase>
@@ -136,7 +137,7 @@ export interface Service {
     policy: P,
     options?: { readonly agent?: string | undefined }
   ) => Effect.Effect<void, never, Scope.Scope | Exclude<Policy.Requirements<P>, Provided>>
-  /** Cancels the calls in flight that have this id, at once. `false` when there was none to cancel. */
+  /** Cancels the calls in flight that have this id, at once. `true` when it was in time for one, as in `RunningCall`. */
   readonly cancelCall: (callId: string, cause: CancelCause.CancelCause) => Effect.Effect<boolean>
   /** The calls that were accepted and are not published yet. */
   readonly inFlight: Effect.Effect<ReadonlyArray<CallStatus>>

@@ -161,7 +161,7 @@ describe("ToolRuntime (publication)", () => {
           })
       })
       assert.deepStrictEqual(yield* t.execute(), succeeded())
-      assert.deepStrictEqual(t.log, [...whole, "cancelled true"])
+      assert.deepStrictEqual(t.log, [...whole, "cancelled false"])
       assert.isFalse(yield* t.runtime.cancelCall("c1", user))
     })
   )
@@ -204,8 +204,10 @@ describe("ToolRuntime (publication)", () => {
         })
         const call = yield* road.begin(t)
         yield* t.reached("observe")
-        yield* call.cancel
+        if (road === roads[0]) assert.isFalse(yield* t.runtime.cancelCall("c1", user))
+        else yield* call.cancel
         assert.isTrue(yield* call.isPending)
+        assert.deepStrictEqual((yield* t.runtime.inFlight)[0]?.cause, road.cause) // L4: who asked is seen
         yield* Deferred.succeed(gate, undefined)
         assert.deepStrictEqual(yield* call.result, succeeded())
         assert.deepStrictEqual(t.log, [...whole, "told"])

@@ -163,7 +163,10 @@ describe("ToolRuntime (what is told of calls)", () => {
     warned((warnings) =>
       Effect.gen(function* () {
         // A tool that was not made by Tool.make, and breaks where nothing of a tool can.
-        const { runtime, ...t } = yield* setup({ bare: true })
+        const inTime: Array<boolean> = []
+        const observe = (): Effect.Effect<void> =>
+          Effect.map(runtime.cancelCall("c1", user), (answer) => void inTime.push(answer))
+        const { runtime, ...t }: Setup = yield* setup({ bare: true, observe })
         const plain = { description: "", parameters: {}, success: Schema.Null, handler: () => Effect.succeed(null) }
         yield* runtime.register({
           ...Tool.make("broken", plain),
@@ -178,6 +181,7 @@ describe("ToolRuntime (what is told of calls)", () => {
           failed({ code: "OUTCOME_UNKNOWN", name: "OutcomeUnknownError", message }, { tool: "broken" })
         )
         assert.deepStrictEqual(t.log, ["observe"])
+        assert.deepStrictEqual(inTime, [false])
         assert.deepStrictEqual(yield* runtime.inFlight, [])
         assert.strictEqual(warnings.length, 1)
         assert.match(warnings[0] ?? "", /^A call could not be driven to its end; .*no time$/)

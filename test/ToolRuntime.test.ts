@@ -182,6 +182,69 @@ describe("ToolRuntime", () => {
       })
     )
 
+    it.scoped("cancel is in time until the result is fixed, and says so in every phase", () =>
+      Effect.gen(function* () {
+        for (const stage of ["before", "around", "body", "after", "finalContent", "observe"] as const) {
+          const answers: Array<boolean> = []
+          const kept: { call?: ToolRuntime.RunningCall } = {}
+          const cancel = Effect.suspend(() => kept.call?.cancel(user) ?? Effect.succeed(false)).pipe(
+            Effect.map((answer) => answers.push(answer))
+          )
+          const once = (at: typeof stage) => (at === stage ? cancel : Effect.void)
+          const t: Setup = yield* setup({
+            before: () => Effect.zipRight(Effect.yieldNow(), Effect.as(once("before"), Policy.allow)),
+            around: (_, next) => Effect.zipRight(once("around"), next),
+            body: (text) => Effect.as(once("body"), text),
+            after: () => Effect.as(once("after"), Policy.accept()),
+            finalContent: () => {
+              Effect.runSync(once("finalContent"))
+              return undefined
+            },
+            observe: () => once("observe")
+          })
+          kept.call = yield* t.start()
+          const result = yield* kept.call.result
+          const isInTime = stage !== "finalContent" && stage !== "observe"
+          assert.deepStrictEqual(answers, [isInTime], stage)
+          assert.strictEqual(result._tag, isInTime ? "Failure" : "Success", stage)
+        }
+      })
+    )
+
+    it.scoped("a cancel between the review and the publication is in time, and counts", () =>
+      Effect.gen(function* () {
+        const gate = yield* Deferred.make<void>()
+        const started = yield* Deferred.make<void>()
+        let owned: Context.Context<Cancellation.Cancellation> | undefined
+        const t: Setup = yield* setup({
+          onCancel: "interrupt",
+          before: () =>
+            Effect.map(Effect.context<Cancellation.Cancellation>(), (context) => {
+              owned = context
+              return Policy.allow
+            }),
+          // Something new of the call's, which holds the publication: protected, or it would be stopped at once.
+          after: () => {
+            const holds = Effect.zipRight(Deferred.succeed(started, undefined), Deferred.await(gate))
+            const operation = Effect.uninterruptible(Cancellation.operation(holds, "holds"))
+            return Effect.as(
+              Effect.zipRight(
+                Effect.forkDaemon(Effect.provide(operation, owned as Context.Context<Cancellation.Cancellation>)),
+                Deferred.await(started)
+              ),
+              Policy.accept({ contexts: texts("reviewed") })
+            )
+          }
+        })
+        const call = yield* t.start()
+        yield* t.reached("after")
+        yield* settle
+        assert.isTrue(yield* call.cancel(user))
+        yield* Deferred.succeed(gate, undefined)
+        assert.deepStrictEqual(yield* call.result, aborted(user, { body: "completed", contexts: texts("reviewed") }))
+      })
+    )
+
     it.scoped("a cause that somebody wrote down by hand is frozen with the result", () =>
       Effect.gen(function* () {
         const t: Setup = yield* setup({ body: () => Effect.never })

@@ -156,8 +156,10 @@ export class CallState implements AttemptHost, InFlight {
     return this.owner.cause !== undefined
   }
 
+  /** Cancels, and says whether that may still show in the result: it is the first cause, and nothing is fixed yet. */
   cancel(cause: CancelCause.CancelCause): boolean {
-    return this.owner.cancel(cause)
+    const isOpen = order[this.phase] < order.reviewed
+    return this.owner.cancel(cause) && isOpen
   }
 
   progressed(text: string): void {

@@ -67,7 +67,10 @@ class Driver {
         )
         const message = "the outcome of the call is not known, because of a bug in quiesce"
         const result = failure(state, { code: "OUTCOME_UNKNOWN", message })
-        return andThen(this.settle(result), (settled) => this.tell(settled))
+        return andThen(this.settle(result), (settled) => {
+          state.enter("reviewed")
+          return this.tell(settled)
+        })
       }
     )
   }
@@ -100,7 +103,6 @@ class Driver {
   private dispatch(): Result {
     const { state } = this
     state.enter("gated")
-    if (state.isCancelled) return this.finishCancelled() // L10
     return andThen(this.awaitStage(startNext(state, 0, state.owner, state.origin)), (result) =>
       this.finish({ result, reviewed: result !== state.unreviewed })
     )
@@ -139,8 +141,9 @@ class Driver {
   /** Fixes the result. While it was reviewed, a daemon may have started something new: that ends first (C4). */
   private publish(reviewed: ToolResult.ToolResult): Result {
     return andThen(this.quiet(), () => {
+      const result = this.orCancelled(reviewed) // a cancel may have come while that ended
       this.state.enter("reviewed")
-      return this.tell(finalize(this.state, reviewed))
+      return this.tell(finalize(this.state, result))
     })
   }
 
