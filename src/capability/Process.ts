@@ -286,7 +286,7 @@ export interface Session {
    *
    * Completes when the command has ended and the shell is ready for the next. What it has put in the background stays, as
    * part of the session. An interruption, a cancellation and an expired `timeout` stop the command: SIGINT to the processes
-   * in the foreground and the shell, as Ctrl-C would, and when the grace is over and the shell is still not ready SIGTERM,
+   * in XX the grace is over and the shell is still not ready SIGTERM,
    * then SIGKILL, to what the command has started, and at last the end of the whole session. This completes when the shell
    * is ready again or the session has ended, and the next command waits for that. Who is interrupted while it waits for
    * its turn leaves the queue at once.

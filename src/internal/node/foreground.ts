@@ -17,9 +17,8 @@ import type { Origin } from "../startFiber.js"
 import { startTimer } from "../timer.js"
 import type { MarkedStream } from "./markedStream.js"
 import { Output } from "./output.js"
-import type { ProcessGroup } from "./processGroup.js"
 import type { Entry } from "./processTable.js"
-import { signalEach } from "./processTree.js"
+import { type ProcessTree, signalEach } from "./processTree.js"
 import { epilogue, lineOf, markOf } from "./shellScript.js"
 
 /** How often a command that was interrupted is looked at. */
@@ -31,7 +30,9 @@ const killMillis = 500
 
 /** @internal */
 export interface ShellParts {
-  readonly group: ProcessGroup
+  readonly tree: ProcessTree
+  /** Ends the session. */
+  readonly stop: () => void
   readonly stdin: Writable
   readonly stdout: MarkedStream
   readonly stderr: MarkedStream
@@ -67,7 +68,7 @@ export class ForegroundCommand implements Foreground {
     this.number = number
     this.stdout = new Output(shell.maxOutputBytes)
     this.stderr = new Output(shell.maxOutputBytes)
-    this.before = shell.group.tree.alive ?? []
+    this.before = shell.tree.alive ?? []
     const { nonce, stderr, stdin, stdout } = shell
     stdout.await(markOf(nonce, number, "begin"), undefined, () => {
       this.begin()
@@ -80,7 +81,9 @@ export class ForegroundCommand implements Foreground {
   stop(): void {
     if (this.isStopping || this.ended.isSettled) return
     this.isStopping = true
-    if (this.hasBegun) this.interrupt() // F1
+    if (this.hasBegun)
+      this.interrupt() // F1
+    else this.rung(this.shell.graceMillis, () => this.endSession())
   }
 
   /** Nothing of the session is left. */
@@ -138,7 +141,7 @@ export class ForegroundCommand implements Foreground {
   private endSession(): void {
     this.stoppedBy = "session"
     this.disarmLook?.()
-    this.shell.group.stop() // its end settles this
+    this.shell.stop() // its end settles this
   }
 
   private look(looks: number): void {
@@ -153,15 +156,16 @@ export class ForegroundCommand implements Foreground {
 
   private sendInterrupt(): void {
     this.interrupted = this.started
-    this.shell.group.tree.interrupt()
+    this.shell.tree.interrupt()
   }
 
   /** What lives of what the command has started, where the system tells. */
   private get started(): ReadonlyArray<Entry> {
-    return (this.shell.group.tree.alive ?? []).filter((entry) => !isIn(this.before, entry))
+    return (this.shell.tree.alive ?? []).filter((entry) => !isIn(this.before, entry))
   }
 
   private rung(millis: number, task: () => void): void {
+    this.disarmRung?.()
     this.disarmRung = startTimer(this.shell.origin, millis, task)
   }
 }

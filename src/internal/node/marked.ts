@@ -38,7 +38,7 @@ export const markedEnvironment = (mark: string | undefined): Readonly<Record<str
  *
  * @internal
  */
-export const canFindMarked = (): boolean => fs.existsSync("/proc/self/environ")
+export const canFindMarked = (): boolean => attempt(() => fs.readFileSync("/proc/self/environ", "latin1")) !== undefined
 
 const keyOf = ({ pid, startedAt }: Entry): string => `${pid} ${startedAt}`
 

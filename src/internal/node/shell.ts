@@ -40,8 +40,13 @@ export const startShell: Machine["startShell"] = (
     current?.sessionEnded()
   })
   stdin.write(prologue(name, nonce))
+  const stop = () => {
+    group.stop()
+    stdin.end() // dash runs its trap for SIGTERM only when it has read something
+  }
   const parts: ShellParts = {
-    group,
+    tree: group.tree,
+    stop,
     stdin,
     stdout,
     stderr,
@@ -52,7 +57,7 @@ export const startShell: Machine["startShell"] = (
   }
   return {
     _tag: "Started",
-    tree: { pid: group.pid, ended: group.ended, stop: () => group.stop() },
+    tree: { pid: group.pid, ended: group.ended, stop },
     name,
     ready,
     run: (command) => {
