@@ -118,4 +118,21 @@ describe("L5 specific beats generic", () => {
     }),
     { expect: ["BLOCKED", "ABORTED_BEFORE_DISPATCH", "not accepted"] }
   )
+
+  law(
+    "L5",
+    "the same beside another branch of a concurrent all: the failure of the branch that was stopped is the result",
+    Effect.gen(function* () {
+      const witness = new Witness()
+      const body = Effect.map(
+        Effect.all([breaksWhenStopped(witness), Effect.yieldNow()], { concurrency: 2 }),
+        ([value]) => value
+      )
+      const here = yield* world(witness, [witness.tool(body)])
+      const code = yield* ended(yield* executing(here, ["cancelCall"]), witness)
+      assert.strictEqual(code === "DISK_FULL", witness.saw("rejected"), `L5: ${code} after ${witness.facts}`)
+      return code
+    }),
+    { cut: "suspension", expect: ["OK", "ABORTED", "ABORTED_BEFORE_DISPATCH", "DISK_FULL"] }
+  )
 })

@@ -43,9 +43,10 @@ export interface Depth extends Pick<Explore.Options<string, unknown>, "faults" |
   /**
    * `op`: a fault before every operation with a preemption before every operation. `effect` (the default), for scenarios
    * of which that would take minutes: a fault before every operation in the default order, and with a preemption only
-   * where an operation has an effect that other fibers can see.
+   * where an operation has an effect that other fibers can see. `suspension`, for those of which that would take too long
+   * as well: with another turn of the fibers only where they wait.
    */
-  readonly cut?: "op" | "effect"
+  readonly cut?: Explore.Granularity
 }
 
 const isNightly = process.env["EXPLORE_DEPTH"] === "nightly"

@@ -65,9 +65,10 @@ const write = (scenarios) => {
     `could run. ${scenarios.length} scenarios, ${total} schedules, all of them exhausted; every outcome that a scenario can have was seen, and`,
     "no other. Complete means complete within the bound, never free of races.",
     "",
-    "`op` cuts a fiber before every operation of the runtime, `effect` before those whose effect other fibers can see. To",
-    "explore deeper, with one more preemption and every operation a place to depart at: `EXPLORE_DEPTH=nightly npx vitest run test/laws`.",
-    "To see one schedule again: `EXPLORE_REPLAY='x1/…' npx vitest run test/laws -t \"the scenario\"`.",
+    "`op` cuts a fiber before every operation of the runtime, `effect` before those whose effect other fibers can see,",
+    "`suspension` only where it waits. To explore deeper, with one more preemption and every operation a place to depart at:",
+    "`EXPLORE_DEPTH=nightly npx vitest run test/laws`. To see one schedule again:",
+    "`EXPLORE_REPLAY='x1/…' npx vitest run test/laws -t \"the scenario\"`; with `EXPLORE_HTML=folder`, as a page.",
     "",
     ...order.flatMap((law) => {
       const own = scenarios.filter((explored) => mainLaw(explored) === law)

@@ -483,6 +483,78 @@ const mutations = [
     replace: "followsCancel: true",
     tests: "test/laws/stages",
     name: "before and around that are to finish"
+  },
+  {
+    law: "explored L5 JSON first",
+    file: "src/internal/toolRuntime/intake.ts",
+    find: "return { result: notJson(state, parameters.left), reviewed: false }",
+    replace: "return gateCancelled(state) ?? { result: notJson(state, parameters.left), reviewed: false }",
+    tests: "test/laws/L05.intake",
+    name: "parameters that are not JSON"
+  },
+  {
+    law: "explored L5 cancel before the tool",
+    file: "src/internal/toolRuntime/driver.ts",
+    find: "gateCancelled(state) ?? decode(state)",
+    replace: "decode(state) ?? gateCancelled(state)",
+    tests: "test/laws/L05.intake",
+    name: "an unknown tool"
+  },
+  {
+    law: "explored L5 cancel before decoding",
+    file: "src/internal/toolRuntime/intake.ts",
+    find: "return cause === undefined ? undefined : {",
+    replace: "return cause === undefined || true ? undefined : {",
+    tests: "test/laws/L05.intake",
+    name: "that do not decode"
+  },
+  {
+    law: "explored L5 decoded for nobody",
+    file: "src/internal/toolRuntime/driver.ts",
+    find: "gateCancelled(state) ?? decode(state)",
+    replace: "decode(state) ?? gateCancelled(state)",
+    tests: "test/laws/L05.intake",
+    name: "parameters that decode"
+  },
+  {
+    law: "explored L5 concurrent all",
+    file: "src/Abort.ts",
+    find: "owner.recordFailure(error) // L5: the next",
+    replace: "// L5: the next",
+    tests: "test/laws/L05.specific",
+    name: "a concurrent all"
+  },
+  {
+    law: "explored L7 failed in time",
+    file: "src/internal/toolRuntime/dispatch.ts",
+    find: "attempt?.outcome !== undefined && attempt.settledInTime",
+    replace: "false",
+    tests: "test/laws/L07",
+    name: "over retries"
+  },
+  {
+    law: "explored L10 promise joins",
+    file: "src/internal/abort/bridge.ts",
+    find: "this.owner.join(this) // B3",
+    replace: "",
+    tests: "test/laws/L10",
+    name: "promise code under"
+  },
+  {
+    law: "explored L14 promise",
+    file: "src/Abort.ts",
+    find: 'if (owner.hasEnded) return Effect.dieMessage(endedMessage("A promise operation")) // L14',
+    replace: "",
+    tests: "test/laws/L14",
+    name: "not of the call"
+  },
+  {
+    law: "explored L14 view",
+    file: "src/internal/toolRuntime/callState.ts",
+    find: "this.seen ??= Object.freeze({",
+    replace: "this.seen ??= ({",
+    tests: "test/laws/L14",
+    name: "no stage can write"
   }
 ]
 
