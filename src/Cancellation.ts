@@ -201,7 +201,8 @@ const ownWith = <A, E, R, B = never, E2 = never, R2 = never>(
       if (options.signal !== undefined) owner.follow(options.signal)
       if (owner.cause !== undefined) {
         owner.end()
-        return Effect.interrupt // L10: a cancelled owner starts nothing
+        noteStop(parent, owner)
+        return Effect.interruptWith(FiberId.none) // L10: a cancelled owner starts nothing
       }
       const { timing } = options
       let disarm: (() => void) | undefined
@@ -216,6 +217,7 @@ const ownWith = <A, E, R, B = never, E2 = never, R2 = never>(
         disarm?.()
         const expired = owner.cause !== undefined && owner.cause === timing?.cause // L7: the first cause was its own
         const stopped = Exit.isFailure(exit) && Cause.isInterruptedOnly(exit.cause)
+        if (stopped) noteStop(parent, owner)
         if (expired && stopped && options.onExpire !== undefined) return restore(options.onExpire())
         if (parent !== undefined || owner.lateFailures.length === 0) return exit
         const seen: ReadonlyArray<unknown> = Exit.isFailure(exit) ? [...Cause.failures(exit.cause)] : []
@@ -223,6 +225,11 @@ const ownWith = <A, E, R, B = never, E2 = never, R2 = never>(
       })
     })
   )
+
+/** An interruption has no reason: whoever meets it above learns from its own owner why one below was stopped. */
+const noteStop = (parent: Owner | undefined, owner: Owner): void => {
+  if (parent !== undefined) parent.stoppedBelow = owner.cause ?? owner.stoppedBelow
+}
 
 /**
  * Logs failures that nobody will see otherwise (L5).
@@ -400,6 +407,7 @@ export const shield = <A, E, R>(self: Effect.Effect<A, E, R>): Effect.Effect<A, 
       return Effect.flatMap(
         Effect.exit(restore(Effect.provideService(self, Cancellation, toService(owner)))),
         (exit) => {
+          if (Exit.isFailure(exit)) noteStop(parent, owner)
           owner.conclude(() => quiet.settle())
           return Effect.zipRight(quiet.wait(), exit)
         }

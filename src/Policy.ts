@@ -122,8 +122,9 @@ export interface Around<out R = never> extends Named {
  *
  * It may be run never, once, again, or concurrently. It does not fail: a failed body is a `Failure` with the message and
  * code that it would have for the model. An interruption stops the body and waits for it. It runs under the owner in
- * context, so a wrapper can give it a deadline with `Cancellation.withDeadline`. What still runs of it when the wrapper
- * has returned is stopped and awaited.
+ * context, so a wrapper can give it a deadline with `Cancellation.withDeadline`, or one more signal with
+ * `Cancellation.ownSignal`: when such an owner is cancelled, and the wrapper gives no other answer, the call ends as
+ * cancelled by that cause. What still runs of it when the wrapper has returned is stopped and awaited.
  *
  * @since 0.1.0
  * @category models

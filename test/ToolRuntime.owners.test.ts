@@ -2,7 +2,7 @@ import { getEventListeners } from "node:events"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit, Fiber, Option, TestClock } from "effect"
 import { CancelCause, Cancellation, Policy, ToolResult } from "quiesce"
-import { aborted, callOf, failed, notDispatched, setup, succeeded, user } from "./support/calls.js"
+import { aborted, callOf, failed, notDispatched, policyFailed, setup, succeeded, user } from "./support/calls.js"
 
 describe("ToolRuntime (owners and signals)", () => {
   it.scoped("46: a next under an owner that is cancelled already does not start the body, while the caller lives", () =>
@@ -25,6 +25,88 @@ describe("ToolRuntime (owners and signals)", () => {
       assert.deepStrictEqual(t.log, ["before", "guard", "around", "after", "observe"])
     })
   )
+
+  const hostSaysNo = { _tag: "HostSignal", reason: "no" } as const
+  const underSignal = (signal: () => AbortSignal) => (next: Policy.Next) =>
+    Effect.suspend(() => Cancellation.ownSignal(next, signal()))
+  // Each is a wrapper under an owner of its own that is cancelled before its `next` runs.
+  const stopsItself: ReadonlyArray<
+    readonly [
+      string,
+      (next: Policy.Next) => Effect.Effect<ToolResult.ToolResult, never, Cancellation.Cancellation>,
+      CancelCause.Encoded?
+    ]
+  > = [
+    ["an aborted signal", underSignal(() => AbortSignal.abort("no"))],
+    ["an aborted signal, deeper", (next) => Cancellation.own(underSignal(() => AbortSignal.abort("no"))(next))],
+    ["an aborted signal, shielded", (next) => Cancellation.shield(underSignal(() => AbortSignal.abort("no"))(next))],
+    [
+      "an aborted signal, beside other work",
+      (next) =>
+        Effect.map(
+          Effect.all([Effect.never, underSignal(() => AbortSignal.abort("no"))(next)], { concurrency: 2 }),
+          ([, result]) => result
+        )
+    ],
+    [
+      "a signal that aborts meanwhile",
+      (next) => {
+        const controller = new AbortController()
+        const waits = Effect.zipRight(
+          Effect.yieldNow(),
+          Effect.zipRight(
+            Effect.sync(() => controller.abort("no")),
+            next
+          )
+        )
+        return Cancellation.ownSignal(Effect.zipRight(Effect.yieldNow(), waits), controller.signal)
+      }
+    ],
+    [
+      "a deadline that passes first",
+      (next) => Cancellation.withDeadline(Effect.zipRight(Effect.sleep("1 hour"), next), { duration: 10 }),
+      { _tag: "Deadline", code: "DEADLINE", millis: 10 }
+    ]
+  ]
+  for (const onCancel of ["interrupt", "finish"] as const) {
+    for (const [name, wrap, cause = hostSaysNo] of stopsItself) {
+      it.scoped(`46: a wrapper with ${name} ends the call before dispatch, while the caller lives (${onCancel})`, () =>
+        Effect.gen(function* () {
+          const t = yield* setup({ onCancel, around: (_, next) => wrap(next) })
+          const call = yield* Effect.fork(t.execute())
+          yield* t.reached("around")
+          yield* TestClock.adjust(10)
+          assert.deepStrictEqual(yield* Fiber.join(call), notDispatched(cause))
+          assert.deepStrictEqual(t.log, ["before", "guard", "around", "after", "observe"])
+        })
+      )
+    }
+
+    it.scoped(
+      `46: a wrapper that an owner of its own stops after its next ends the call as aborted (${onCancel})`,
+      () =>
+        Effect.gen(function* () {
+          const t = yield* setup({
+            onCancel,
+            around: (_, next) => Effect.zipLeft(next, underSignal(() => AbortSignal.abort("no"))(next))
+          })
+          assert.deepStrictEqual(yield* t.execute(), aborted(hostSaysNo, { body: "completed" }))
+        })
+    )
+
+    it.scoped(
+      `a wrapper that goes on after a stop, and then interrupts itself, is a failing policy (${onCancel})`,
+      () =>
+        Effect.gen(function* () {
+          const t = yield* setup({
+            onCancel,
+            around: (_, next) =>
+              Effect.zipRight(Effect.exit(underSignal(() => AbortSignal.abort("no"))(next)), Effect.interrupt)
+          })
+          assert.deepStrictEqual(yield* t.execute(), policyFailed("a wrapper interrupted itself"))
+        })
+    )
+  }
 
   it.scoped(
     "L2: a result from before the first handler call that a wrapper returns after it does not say that none was",

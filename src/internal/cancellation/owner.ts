@@ -47,6 +47,9 @@ export class Owner implements Member {
   /** The absolute time, on the clock of the fiber that set it, at which the nearest deadline falls. */
   deadlineAt: number | undefined
 
+  /** Why an owner that derives from this one stopped what ran under it, the latest time that one did. */
+  stoppedBelow: CancelCause.CancelCause | undefined
+
   /** Told first of a cancellation. */
   onCancel: (() => void) | undefined
 

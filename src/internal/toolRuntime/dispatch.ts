@@ -9,9 +9,12 @@
  *     that owner's first cause (L6, L7).
  * D3. What a wrapper returns and did not get from `next` is checked like the output of the tool.
  */
+import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import * as FiberId from "effect/FiberId"
+import * as HashSet from "effect/HashSet"
 import * as CancelCause from "../../CancelCause.js"
 import * as Cancellation from "../../Cancellation.js"
 import type * as Policy from "../../Policy.js"
@@ -168,7 +171,7 @@ const startWrapper = (
   stage.settlement.whenSettled((exit) =>
     // What it left running of its `next` may be what it is stopped before it can answer with, so that ends first (D1).
     next.conclude(() => {
-      const result = resultOf(state, owner, exit, wrapping.last)
+      const result = resultOf(state, owner, exit, wrapping)
       if (given === next) settlement.settle(result)
       else given.conclude(() => settlement.settle(result))
     })
@@ -188,12 +191,12 @@ const returned = (state: CallState, value: ToolResult.ToolResult): ToolResult.To
   return policyFailure(state, saying("a wrapper returned something that is not a ToolResult"))
 }
 
-/** What became of a wrapper, as the result that it stands for. `last` is what came last of its `next`. */
+/** What became of a wrapper, as the result that it stands for. */
 const resultOf = (
   state: CallState,
   owner: Owner,
   exit: Exit.Exit<ToolResult.ToolResult, unknown>,
-  last: ToolResult.ToolResult | undefined
+  { given, last }: Wrapping
 ): ToolResult.ToolResult => {
   if (Exit.isSuccess(exit)) return returned(state, exit.value)
   const own = failureIn(exit.cause, owner)
@@ -201,8 +204,12 @@ const resultOf = (
   // It was stopped before it could answer. What its `next` failed with by itself must not be hidden by that (L5).
   if (last?._tag === "Failure" && !isCancelled(last)) return last
   if (owner.cause !== undefined) return cancelledResult(state, owner.cause)
-  // Stopped by an owner of its own, such as a deadline, which has stopped its `next` as well; or by itself.
-  return last?._tag === "Failure" ? last : policyFailure(state, saying("a wrapper interrupted itself"))
+  if (last?._tag === "Failure") return last // stopped with its `next`, by an owner of its own such as a deadline
+  // Owners interrupt as nobody: this one it had derived, and it was stopped before its `next` ran, or after that.
+  const stoppedByItsOwn = HashSet.has(Cause.interruptors(exit.cause), FiberId.none)
+  return stoppedByItsOwn && given.stoppedBelow !== undefined
+    ? cancelledResult(state, given.stoppedBelow)
+    : policyFailure(state, saying("a wrapper interrupted itself"))
 }
 
 const isCancelled = (result: ToolResult.Failure): boolean =>
