@@ -2,8 +2,9 @@
  * One call of the platform, and what can go wrong with it.
  *
  * The platform's calls leave an interrupted fiber at once and run to their end behind its back: a `writeFile` that was
- * "stopped" at once leaves an empty file. So each runs protected, is short or bounded, and interruption happens between
- * two of them.
+ * "stopped" at once leaves an empty file. So an operation runs protected as a whole, each call of it is short or bounded,
+ * and an interruption takes effect right before the next one. As a whole, because in a region that can be interrupted
+ * Effect strips the failure of an interrupted fiber at the next `mapError` or `match` (L5).
  */
 import type { PlatformError } from "@effect/platform/Error"
 import type * as PlatformFileSystem from "@effect/platform/FileSystem"
@@ -12,9 +13,23 @@ import * as Effect from "effect/Effect"
 import { hasProperty } from "effect/Predicate"
 
 /** @internal */
-export interface Platform {
+export interface Services {
   readonly fs: PlatformFileSystem.FileSystem
   readonly path: PlatformPath.Path
+}
+
+/**
+ * What one operation works with.
+ *
+ * @internal
+ */
+export interface Platform extends Services {
+  /** Runs one call to its end, whatever happens to the fiber, unless it is interrupted already. */
+  readonly call: <A, R>(self: Effect.Effect<A, PlatformError, R>) => Effect.Effect<A, Problem, R>
+  /** As `call`, and also when it is interrupted already: for clean-up. */
+  readonly finish: <A, R>(self: Effect.Effect<A, PlatformError, R>) => Effect.Effect<A, Problem, R>
+  /** Waits where the operation may be interrupted. */
+  readonly restore: <A, E, R>(self: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
 }
 
 /** @internal */
@@ -30,6 +45,9 @@ export type Reason =
   | "OutsideRoot"
   | "NoSpace"
   | "InvalidPath"
+  | "StaleVersion"
+  | "TextNotFound"
+  | "TextAmbiguous"
   | "Unknown"
 
 /**
@@ -42,6 +60,10 @@ export interface Problem {
   /** What happened, where it can be said better than by the reason alone. */
   readonly detail?: string
   readonly cause?: unknown
+  /** Whether it is about where a copy was to go. */
+  readonly isOfTarget?: boolean
+  /** How many entries had been removed before. */
+  readonly removed?: number
 }
 
 const reasons: { readonly [code: string]: Reason } = {
@@ -84,10 +106,16 @@ const problemOf = (error: PlatformError): Problem => {
 }
 
 /**
- * Runs one call of the platform to its end, whatever happens to the fiber. Where it was interrupted meanwhile, and may
- * be, it stops when this completes.
+ * Runs an operation protected, except for the instants before each of its calls.
  *
  * @internal
  */
-export const call = <A, R>(self: Effect.Effect<A, PlatformError, R>): Effect.Effect<A, Problem, R> =>
-  Effect.uninterruptible(Effect.mapError(self, problemOf)) // L3, L4
+export const protect = <A, E, R>(
+  services: Services,
+  operation: (platform: Platform) => Effect.Effect<A, E, R>
+): Effect.Effect<A, E, R> =>
+  Effect.uninterruptibleMask((restore) => {
+    const finish: Platform["finish"] = (self) => Effect.mapError(self, problemOf)
+    const call: Platform["call"] = (self) => Effect.zipRight(restore(Effect.void), finish(self)) // L3, L4
+    return operation({ ...services, call, finish, restore })
+  })

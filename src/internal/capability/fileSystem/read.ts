@@ -4,8 +4,10 @@
 import type * as PlatformFileSystem from "@effect/platform/FileSystem"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
+import type * as Scope from "effect/Scope"
+import { type Kind, lstat, versionOf } from "./info.js"
 import { mustExist, type Place } from "./locate.js"
-import { call, type Platform, type Problem } from "./problem.js"
+import type { Platform, Problem } from "./problem.js"
 
 /**
  * The most that one call of the platform moves: about a millisecond, in which a fiber cannot be interrupted.
@@ -35,16 +37,23 @@ const tooLarge = (bytes: number, maxBytes: number): Problem => ({
   detail: `it has ${bytes} bytes or more, and at most ${maxBytes} may be read`
 })
 
-const decode = (decoder: TextDecoder, chunk?: Uint8Array): Effect.Effect<string, Problem> =>
-  Effect.try({
-    try: () => (chunk === undefined ? decoder.decode() : decoder.decode(chunk, { stream: true })),
-    catch: (cause): Problem => ({ reason: "NotText", cause })
-  })
+interface OpenFile {
+  readonly version: string
+  /** The next chunk, `undefined` behind the last one. */
+  readonly next: Effect.Effect<Uint8Array | undefined, Problem>
+}
 
-/** @internal */
-export const readText = ({ fs }: Platform, place: Place, maxBytes: number): Effect.Effect<string, Problem> =>
+/**
+ * A regular file, open as long as the scope.
+ *
+ * @internal
+ */
+export const openFile = (
+  { call, fs }: Platform,
+  real: string,
+  maxBytes: number
+): Effect.Effect<OpenFile, Problem, Scope.Scope> =>
   Effect.gen(function* () {
-    const real = yield* mustExist(place)
     const info = yield* call(fs.stat(real))
     // Before it is opened: opening a pipe that nobody writes to blocks one of the few threads of the host for good. A
     // process that swaps the file for a pipe between the two can still do that: the platform opens only blocking.
@@ -52,24 +61,86 @@ export const readText = ({ fs }: Platform, place: Place, maxBytes: number): Effe
     const size = Number(info.size)
     if (!(size <= maxBytes)) return yield* Effect.fail(tooLarge(size, maxBytes))
     const file = yield* call(fs.open(real, { flag: "r" }))
-    yield* mustBeFile(yield* call(file.stat)) // swapped for a device meanwhile, which would never end
+    // Of what is open: what is read from now on is this version, or makes it stale.
+    const opened = yield* call(file.stat)
+    yield* mustBeFile(opened) // swapped for a device meanwhile, which would never end
+    let bytes = 0
+    // To the end of the file, not to the size that it had: files grow, and those of /proc say that they have none.
+    const next = Effect.suspend(() =>
+      Effect.flatMap(
+        call(file.readAlloc(Math.min(chunkBytes, Math.max(size - bytes, 4095) + 1))),
+        (chunk): Effect.Effect<Uint8Array | undefined, Problem> => {
+          if (Option.isNone(chunk)) return Effect.succeed(undefined)
+          bytes += chunk.value.length
+          return bytes <= maxBytes ? Effect.succeed(chunk.value) : Effect.fail(tooLarge(bytes, maxBytes))
+        }
+      )
+    )
+    return { version: versionOf(opened), next }
+  })
+
+const decode = (decoder: TextDecoder, chunk?: Uint8Array): Effect.Effect<string, Problem> =>
+  Effect.try({
+    try: () => (chunk === undefined ? decoder.decode() : decoder.decode(chunk, { stream: true })),
+    catch: (cause): Problem => ({ reason: "NotText", cause })
+  })
+
+/**
+ * Reads a file as text and hands over each part, until `take` says that it wants no more. Gives the version.
+ *
+ * @internal
+ */
+export const readParts = (
+  platform: Platform,
+  place: Place,
+  maxBytes: number,
+  take: (part: string) => Effect.Effect<boolean>
+): Effect.Effect<string, Problem> =>
+  Effect.gen(function* () {
+    const { next, version } = yield* openFile(platform, yield* mustExist(place), maxBytes)
     // Not `ignoreBOM: false`, which drops the mark: what is read and written back stays what it was.
     const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true })
-    const parts: Array<string> = []
-    // To the end of the file, not to the size that it had: files grow, and those of /proc say that they have none.
-    for (let bytes = 0; ; ) {
-      const next = yield* call(file.readAlloc(Math.min(chunkBytes, Math.max(size - bytes, 4095) + 1)))
-      if (Option.isNone(next)) break
-      bytes += next.value.length
-      if (!(bytes <= maxBytes)) return yield* Effect.fail(tooLarge(bytes, maxBytes))
-      parts.push(yield* decode(decoder, next.value))
+    for (let isWanted = true; isWanted; ) {
+      const chunk = yield* next
+      const part = yield* decode(decoder, chunk)
+      if (part !== "") isWanted = yield* platform.restore(take(part))
+      if (chunk === undefined) break
     }
-    parts.push(yield* decode(decoder))
-    return parts.join("")
+    return version
   }).pipe(Effect.scoped)
 
 /** @internal */
-export type Kind = "file" | "directory" | "link" | "other"
+export interface VersionedText {
+  readonly text: string
+  readonly version: string
+}
+
+/** @internal */
+export const readVersioned = (
+  platform: Platform,
+  place: Place,
+  maxBytes: number
+): Effect.Effect<VersionedText, Problem> =>
+  Effect.suspend(() => {
+    const parts: Array<string> = []
+    const take = (part: string) => Effect.sync(() => parts.push(part) > 0)
+    return Effect.map(readParts(platform, place, maxBytes, take), (version) => ({ text: parts.join(""), version }))
+  })
+
+/** @internal */
+export const readBytes = (platform: Platform, place: Place, maxBytes: number): Effect.Effect<Uint8Array, Problem> =>
+  Effect.gen(function* () {
+    const { next } = yield* openFile(platform, yield* mustExist(place), maxBytes)
+    const chunks: Array<Uint8Array> = []
+    for (let chunk = yield* next; chunk !== undefined; chunk = yield* next) chunks.push(chunk)
+    const bytes = new Uint8Array(chunks.reduce((sum, { length }) => sum + length, 0))
+    let at = 0
+    for (const chunk of chunks) {
+      bytes.set(chunk, at)
+      at += chunk.length
+    }
+    return bytes
+  }).pipe(Effect.scoped)
 
 /** @internal */
 export interface Entry {
@@ -77,23 +148,15 @@ export interface Entry {
   readonly kind: Kind
 }
 
-// The platform has no `lstat`: what is not a link is told by the failure to read it as one, which costs some 0.1 ms.
-const kindOf = ({ fs }: Platform, child: string): Effect.Effect<Kind> =>
-  Effect.matchEffect(call(fs.readLink(child)), {
-    onSuccess: () => Effect.succeed<Kind>("link"),
-    onFailure: () =>
-      Effect.match(call(fs.stat(child)), {
-        onSuccess: ({ type }): Kind => (type === "File" ? "file" : type === "Directory" ? "directory" : "other"),
-        onFailure: (): Kind => "other" // gone meanwhile, or a name that the host cannot spell
-      })
-  })
-
 /** @internal */
 export const list = (platform: Platform, place: Place): Effect.Effect<ReadonlyArray<Entry>, Problem> =>
   Effect.gen(function* () {
     const folder = yield* mustExist(place)
-    const names = yield* call(platform.fs.readDirectory(folder))
+    const names = yield* platform.call(platform.fs.readDirectory(folder))
     return yield* Effect.forEach([...names].sort(), (name) =>
-      Effect.map(kindOf(platform, platform.path.join(folder, name)), (kind): Entry => ({ name, kind }))
+      Effect.match(lstat(platform, { path: platform.path.join(folder, name) }), {
+        onSuccess: ({ kind }): Entry => ({ name, kind }),
+        onFailure: (): Entry => ({ name, kind: "other" }) // gone meanwhile, or a name that the host cannot spell
+      })
     )
   })

@@ -1,48 +1,26 @@
 /**
- * Writes a file as a whole or not at all.
- *
- * Everything that is to appear, missing folders included, is built in a staging folder next to where it belongs and
- * moved there by one `rename`.
+ * Writes a file as a whole or not at all, and only over the version that it is meant for (see `staging`).
  *
  * Invariants
  *
- * F1. Until the commit point nothing outside of the staging folder has changed, so that rolling back means to remove
- *     that folder: no folder of somebody else is ever looked at and removed "because it is empty".
- * F2. The staging folder is private (a name that cannot be guessed, made by `mkdtemp`, mode 0700). What is in it gets
- *     the modes that it will keep; nobody else can reach it before it is published.
- * F3. The rename is the commit point. It is never started by a fiber with a pending interrupt, and from its start on
- *     nothing is rolled back unless it fails.
- * F4. The staging folder is gone when the write completes, however it does (L3).
+ * W1. A file that replaces another is younger than that, if need be by a millisecond: inode numbers are used again, and
+ *     without it the third of three quick writes could pass for the first.
+ * W2. A guarded write looks at the version when it begins, and again right before it publishes. Between that look and
+ *     the rename no fiber of this service can write: the caller holds the turn of the target.
  */
 import type * as PlatformFileSystem from "@effect/platform/FileSystem"
 import * as Effect from "effect/Effect"
-import * as Equal from "effect/Equal"
+import { modifiedMillis, versionOf } from "./info.js"
 import type { Place } from "./locate.js"
-import { call, type Platform, type Problem } from "./problem.js"
-import { chunkBytes, mustBeFile } from "./read.js"
+import type { Platform, Problem } from "./problem.js"
+import { chunkBytes, readVersioned } from "./read.js"
+import { keepAttributes, staged, targetOf } from "./staging.js"
 
 /**
  * How much may be waiting for the disk when it is told to take it: writing it out cannot be interrupted, and at this
  * size takes some 20 ms (32 MiB; half a second for 1 GiB).
  */
 const syncBytes = 32 * chunkBytes
-
-/** Where the file goes: `names` below `folder`, which exists, and the file that is there already. */
-interface Target {
-  readonly folder: string
-  readonly names: ReadonlyArray<string>
-  readonly previous: PlatformFileSystem.File.Info | undefined
-}
-
-const inspect = ({ fs, path }: Platform, { existing, missing }: Place): Effect.Effect<Target, Problem> =>
-  missing.length > 0
-    ? Effect.succeed({ folder: existing, names: missing, previous: undefined })
-    : Effect.gen(function* () {
-        const previous = yield* call(fs.stat(existing))
-        yield* mustBeFile(previous) // a rename would put a file in the place of a pipe or a device
-        yield* call(fs.access(existing, { writable: true })) // and needs no permission of the file that it replaces
-        return { folder: path.dirname(existing), names: [path.basename(existing)], previous }
-      })
 
 // At most three bytes for each: with the unit that `cut` may add, no chunk is above `chunkBytes`.
 const chunkUnits = Math.floor(chunkBytes / 3) - 1
@@ -59,92 +37,111 @@ const encode = (text: string): Effect.Effect<Uint8Array, Problem> =>
     ? Effect.fail({ reason: "NotText", detail: "the text holds half of a surrogate pair, which UTF-8 cannot express" })
     : Effect.sync(() => new TextEncoder().encode(text))
 
-const keepAttributes = (
-  { fs }: Platform,
-  file: string,
-  staged: PlatformFileSystem.File.Info,
-  previous: PlatformFileSystem.File.Info
-): Effect.Effect<void, Problem> =>
-  Effect.gen(function* () {
-    const { gid, uid } = previous
-    if (
-      uid._tag === "Some" &&
-      gid._tag === "Some" &&
-      !(Equal.equals(staged.uid, uid) && Equal.equals(staged.gid, gid))
-    ) {
-      yield* Effect.ignore(call(fs.chown(file, uid.value, gid.value))) // only root may give files away
-    }
-    yield* call(fs.chmod(file, previous.mode & 0o777)) // what a program may become by its file is not carried over
+/** The next chunk of a text, `undefined` behind the last one. */
+const chunksOf = (text: string): Effect.Effect<Uint8Array | undefined, Problem> => {
+  let at = 0
+  return Effect.suspend(() => {
+    if (at >= text.length) return Effect.succeed(undefined)
+    const from = at
+    at = cut(text, from)
+    return encode(text.slice(from, at))
   })
+}
 
-const stage = (platform: Platform, staging: string, target: Target, text: string): Effect.Effect<void, Problem> => {
-  const { fs, path } = platform
-  const { names, previous } = target
-  const file = path.join(staging, ...names)
-  const write = Effect.gen(function* () {
-    const handle = yield* call(fs.open(file, { flag: "wx" }))
+/** @internal */
+export interface Attributes {
+  /** Of the file that this is a copy of. */
+  readonly mode?: number | undefined
+  /** The file that this is to replace. */
+  readonly previous?: PlatformFileSystem.File.Info | undefined
+  /** Whether it is on the disk before it appears. Default: true. */
+  readonly isDurable?: boolean
+}
+
+/**
+ * Writes all chunks into a new file, and gives it the attributes of the file that it is to replace. Gives the version.
+ *
+ * @internal
+ */
+export const writeChunks = (
+  platform: Platform,
+  at: string,
+  next: Effect.Effect<Uint8Array | undefined, Problem>,
+  { isDurable = true, mode, previous }: Attributes
+): Effect.Effect<string, Problem> =>
+  Effect.gen(function* () {
+    const { call, fs } = platform
+    const file = yield* call(fs.open(at, { flag: "wx" }))
     let unsynced = 0
-    for (let at = 0, end = 0; at < text.length; at = end) {
-      end = cut(text, at)
-      const bytes = yield* encode(text.slice(at, end))
+    for (let bytes = yield* next; bytes !== undefined; bytes = yield* next) {
       if (unsynced + bytes.length > syncBytes) {
-        yield* call(handle.sync)
+        yield* call(file.sync)
         unsynced = 0
       }
-      yield* call(handle.writeAll(bytes))
+      yield* call(file.writeAll(bytes))
       unsynced += bytes.length
     }
-    yield* call(handle.sync)
-    if (previous !== undefined) yield* keepAttributes(platform, file, yield* call(handle.stat), previous)
-  })
-  return Effect.gen(function* () {
-    if (names.length > 1) yield* call(fs.makeDirectory(path.dirname(file), { recursive: true }))
-    yield* Effect.scoped(write)
+    if (isDurable) yield* call(file.sync)
+    const written = yield* call(file.stat)
+    if (previous === undefined) {
+      if (mode !== undefined) yield* call(fs.chmod(at, mode & 0o777))
+      return versionOf(written)
+    }
+    yield* keepAttributes(platform, at, written, previous)
+    if (modifiedMillis(written) > modifiedMillis(previous)) return versionOf(written)
+    const later = (modifiedMillis(previous) + 1) / 1000
+    yield* call(fs.utimes(at, later, later)) // W1
+    return versionOf(yield* call(file.stat))
+  }).pipe(Effect.scoped)
+
+const stale: Problem = { reason: "StaleVersion" }
+
+/** Fails unless the file at a place is still of a version. */
+const mustBeVersion = (
+  { call, fs }: Platform,
+  { existing, missing }: Place,
+  version: string
+): Effect.Effect<void, Problem> => {
+  const gone: Problem = { reason: "StaleVersion", detail: "it is no longer there" }
+  if (missing.length > 0) return Effect.fail(gone)
+  return Effect.matchEffect(call(fs.stat(existing)), {
+    onSuccess: (info) => (versionOf(info) === version ? Effect.void : Effect.fail(stale)),
+    onFailure: (problem) => Effect.fail(problem.reason === "NotFound" ? gone : problem)
   })
 }
 
 /**
- * Moves the first of `names` from one folder into the other. Where somebody has made that folder meanwhile, only what
- * belongs in it.
+ * Writes `text`, over the version `expected` where that is given. Gives the version that is there then.
+ *
+ * @internal
  */
-const publish = (
+export const writeText = (
   platform: Platform,
-  from: string,
-  folder: string,
-  names: ReadonlyArray<string>
-): Effect.Effect<void, Problem> => {
-  const { fs, path } = platform
-  const [first = "", ...rest] = names
-  const source = path.join(from, first)
-  const destination = path.join(folder, first)
-  return Effect.catchAll(call(fs.rename(source, destination)), (problem) =>
-    rest.length === 0
-      ? Effect.fail(problem)
-      : Effect.flatMap(Effect.option(call(fs.realPath(destination))), (real) =>
-          // A link in its place could lead anywhere.
-          real._tag === "Some" && real.value === destination
-            ? publish(platform, source, destination, rest)
-            : Effect.fail(problem)
-        )
-  )
+  place: Place,
+  text: string,
+  expected: string | undefined
+): Effect.Effect<string, Problem> => {
+  const mayWrite = expected === undefined ? Effect.void : mustBeVersion(platform, place, expected) // W2
+  return Effect.gen(function* () {
+    yield* mayWrite
+    const target = yield* targetOf(platform, place)
+    return yield* staged(platform, target, (at) => writeChunks(platform, at, chunksOf(text), target), mayWrite)
+  })
 }
 
-const discard = ({ fs }: Platform, staging: string): Effect.Effect<void> =>
-  Effect.catchAll(call(fs.remove(staging, { recursive: true, force: true })), ({ cause }) =>
-    Effect.logWarning(`The staging folder ${staging} could not be removed: remove it by hand`, cause)
-  )
-
-/** @internal */
-export const writeText = (platform: Platform, place: Place, text: string): Effect.Effect<void, Problem> =>
-  Effect.flatMap(inspect(platform, place), (target) =>
-    Effect.acquireUseRelease(
-      call(platform.fs.makeTempDirectory({ directory: target.folder, prefix: ".quiesce-" })), // F2
-      (staging) =>
-        Effect.zipRight(
-          stage(platform, staging, target, text),
-          // A pending interrupt was seen when the last call of `stage` ended; a call that has begun is out of reach.
-          publish(platform, staging, target.folder, target.names) // F3
-        ),
-      (staging) => discard(platform, staging) // F4
-    )
-  )
+/**
+ * Reads the text at a place, and writes what `change` makes of it: over what was read, and nothing else.
+ *
+ * @internal
+ */
+export const changeText = (
+  platform: Platform,
+  place: Place,
+  { expected, maxBytes }: { readonly expected: string | undefined; readonly maxBytes: number },
+  change: (text: string) => Effect.Effect<string, Problem>
+): Effect.Effect<string, Problem> =>
+  Effect.gen(function* () {
+    const { text, version } = yield* readVersioned(platform, place, maxBytes)
+    if (expected !== undefined && version !== expected) return yield* Effect.fail(stale)
+    return yield* writeText(platform, place, yield* change(text), version)
+  })

@@ -1,0 +1,82 @@
+/**
+ * Removes a name, and what is below it.
+ *
+ * Entry by entry, from the leaves up, and not by one recursive call of the platform, which an interrupted fiber leaves
+ * and which then runs to its end (measured, decision 0013). A link is unlinked; what it points to is never looked at.
+ */
+import * as Effect from "effect/Effect"
+import { lookAgain, lstat } from "./info.js"
+import type { Name } from "./locate.js"
+import type { Platform, Problem } from "./problem.js"
+
+/** Counts what is gone already, for whoever has to be told. */
+interface Progress {
+  removed: number
+}
+
+/**
+ * Fails unless a folder is still where it was found: a link that was put in its place would lead us elsewhere.
+ *
+ * @internal
+ */
+export const mustBeFolder = ({ call, fs }: Platform, folder: string): Effect.Effect<void, Problem> =>
+  Effect.flatMap(call(fs.realPath(folder)), (real) =>
+    real === folder ? Effect.void : Effect.fail({ reason: "NotADirectory", detail: "a folder in it became a link" })
+  )
+
+const removeFolder = (platform: Platform, folder: string, progress: Progress): Effect.Effect<void, Problem> => {
+  const { call, fs, path } = platform
+  return Effect.gen(function* () {
+    yield* mustBeFolder(platform, folder)
+    const names = yield* call(fs.readDirectory(folder))
+    yield* Effect.forEach([...names].sort(), (name) => removeEntry(platform, path.join(folder, name), progress), {
+      discard: true
+    })
+    // Recursive, for the platform removes no folder without that word. It is empty, or somebody fills it as we look.
+    yield* call(fs.remove(folder, { recursive: true }))
+    progress.removed++
+  })
+}
+
+const removeEntry = (platform: Platform, entry: string, progress: Progress): Effect.Effect<void, Problem> =>
+  Effect.flatMap(lookAgain(platform, entry), (info) => {
+    if (info === undefined) return Effect.void
+    return info.kind === "directory"
+      ? removeFolder(platform, entry, progress)
+      : Effect.map(platform.call(platform.fs.remove(entry, { force: true })), () => void progress.removed++)
+  })
+
+/**
+ * Gives how many entries were removed. What is removed stays removed, so failures say it too, and an interruption is
+ * logged.
+ *
+ * @internal
+ */
+export const remove = (
+  platform: Platform,
+  { isRoot, path }: Name,
+  recursive: boolean
+): Effect.Effect<number, Problem> =>
+  Effect.suspend(() => {
+    if (isRoot) return Effect.fail<Problem>({ reason: "OutsideRoot", detail: "it is the root itself" })
+    const progress: Progress = { removed: 0 }
+    const removing = Effect.flatMap(lstat(platform, { path }), ({ kind }) => {
+      if (kind !== "directory") return platform.call(platform.fs.remove(path))
+      return recursive
+        ? removeFolder(platform, path, progress)
+        : Effect.fail<Problem>({ reason: "IsDirectory", detail: "it is a folder, and `recursive` is not set" })
+    })
+    return removing.pipe(
+      Effect.mapBoth({
+        onSuccess: () => Math.max(progress.removed, 1),
+        onFailure: (problem): Problem => (progress.removed === 0 ? problem : { ...problem, removed: progress.removed })
+      }),
+      Effect.onInterrupt(() =>
+        progress.removed === 0
+          ? Effect.void
+          : Effect.logWarning(
+              `Removing ${path} was stopped: ${progress.removed} entries of it are gone, the rest is there`
+            )
+      )
+    )
+  })
