@@ -24,6 +24,7 @@ import type { Finding } from "../internal/testing/finding.js"
 import { drawPage, type Page } from "../internal/testing/html.js"
 import { writePage } from "../internal/testing/pages.js"
 import { parse, show } from "../internal/testing/schedule.js"
+import { simpler } from "../internal/testing/shrink.js"
 import type * as Invariant from "./Invariant.js"
 import type { Sim } from "./Sim.js"
 
@@ -241,25 +242,30 @@ export interface Drawn {
   text: string | undefined
 }
 
+const drawn = (seed: number, text: string | undefined): FastCheck.Value<Drawn> => {
+  const value: Drawn & FastCheck.WithToStringMethod = {
+    seed,
+    text,
+    [FastCheck.toStringMethod]: () =>
+      value.text === undefined ? `a schedule drawn with seed ${seed}, not run yet` : JSON.stringify(value.text)
+  }
+  return new FastCheck.Value<Drawn>(value, undefined)
+}
+
 class DrawnSchedules extends FastCheck.Arbitrary<Drawn> {
   generate(random: FastCheck.Random): FastCheck.Value<Drawn> {
-    return new FastCheck.Value({ seed: random.nextInt(0, 0x7fffffff), text: undefined }, undefined)
+    return drawn(random.nextInt(0, 0x7fffffff), undefined)
   }
 
   canShrinkWithoutContext(value: unknown): value is Drawn {
     return hasProperty(value, "seed")
   }
 
-  /** Without one departure after the other, of those that the run took. */
+  /** The simplest first: a property that fails under any of them is shrunk from there. */
   shrink(value: Drawn): FastCheck.Stream<FastCheck.Value<Drawn>> {
     const taken = value.text === undefined ? [] : parse(value.text)
     if ("problem" in taken) return FastCheck.Stream.nil()
-    return FastCheck.Stream.of(
-      ...taken.map((_, i) => {
-        const text = show([...taken.slice(0, i), ...taken.slice(i + 1)])
-        return new FastCheck.Value<Drawn>({ seed: value.seed, text }, undefined)
-      })
-    )
+    return FastCheck.Stream.of(...simpler(taken).map((schedule) => drawn(value.seed, show(schedule))))
   }
 }
 

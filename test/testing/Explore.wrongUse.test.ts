@@ -22,6 +22,7 @@ describe("Explore, options that mean nothing", () => {
     [{ faults: 1.5 }, "faults is 1.5, and must be a whole number of at least 0"],
     [{ preemptions: Number.NaN }, "preemptions is NaN, and must be a whole number of at least 0"],
     [{ preemptions: Number.POSITIVE_INFINITY }, "preemptions is Infinity, and must be a whole number of at least 0"],
+    [{ answers: -2 }, "answers is -2, and must be a whole number of at least 0"],
     [{ maxSteps: 0 }, "maxSteps is 0, and must be a whole number of at least 1"],
     [{ maxSchedules: -4 }, "maxSchedules is -4, and must be a whole number of at least 1"],
     [{ sample: { runs: Number.NaN } }, "sample.runs is NaN, and must be a whole number of at least 1"],

@@ -35,6 +35,7 @@ export const problemOfOptions = <A, E>(options: ExplorationOptions<A, E>): strin
     wholeNumber("faults", options.faults, 0) ??
     wholeNumber("preemptions", options.preemptions, 0) ??
     wholeNumber("answers", options.answers, 0) ??
+    wholeNumber("answers", options.answers, 0) ??
     wholeNumber("maxSteps", options.maxSteps, 1) ??
     (maxSchedules === Number.POSITIVE_INFINITY ? undefined : wholeNumber("maxSchedules", maxSchedules, 1)) ??
     oneOf("granularity", granularity, ["op", "effect", "suspension"]) ??
