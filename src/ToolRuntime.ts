@@ -24,11 +24,13 @@ import * as Stream from "effect/Stream"
 import type * as CancelCause from "./CancelCause.js"
 import { type Cancellation, endedMessage, ownerIn, timerMillis } from "./Cancellation.js"
 import { Approval } from "./capability/Approval.js"
+import { misuse } from "./internal/invariant.js"
 import { Settlement } from "./internal/settlement.js"
 import { originOf, startProtectedFiber } from "./internal/startFiber.js"
 import { Attempt } from "./internal/toolRuntime/attemptState.js"
 import { type Phase as CallPhase, CallState } from "./internal/toolRuntime/callState.js"
 import { drive } from "./internal/toolRuntime/driver.js"
+import { executeBatch } from "./internal/toolRuntime/executeBatch.js"
 import { Registry, registerTool } from "./internal/toolRuntime/registry.js"
 import { RuntimeState } from "./internal/toolRuntime/runtimeState.js"
 import * as Policy from "./Policy.js"
@@ -110,6 +112,39 @@ export interface ToolSchema {
 export type Provided = Cancellation | ToolContext | ToolRuntime
 
 /**
+ * How the calls of one message of a model are run.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface BatchOptions {
+  /** How many parallel calls may run at once: a positive integer. Default: 10. */
+  readonly maxParallel?: number | undefined
+  /**
+   * What becomes of a call that had succeeded, and was waiting for those before it, when the batch was cancelled. `keep`,
+   * the default, leaves it its result; `abort` makes it `ABORTED`.
+   */
+  readonly finishedSiblings?: "keep" | "abort" | undefined
+  /** Told of each call before anything of it runs, in the order of the calls. What it throws stops the batch. */
+  readonly onStart?: ((call: ToolCall.ToolCall, index: number) => void) | undefined
+  /** Told of each result, in the order of the calls. What it throws stops the batch. */
+  readonly onResult?: ((result: ToolResult.ToolResult, index: number) => void) | undefined
+}
+
+/**
+ * What a batch came to.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface BatchResult {
+  /** One for each call, in the order of the calls. */
+  readonly results: ReadonlyArray<ToolResult.ToolResult>
+  /** What `onStart` or `onResult` threw first, if they did. */
+  readonly broken: { readonly error: unknown } | undefined
+}
+
+/**
  * What running tools and policies takes.
  *
  * @since 0.1.0
@@ -128,6 +163,19 @@ export interface Service {
    * cancels it then if it still runs.
    */
   readonly start: (call: ToolCall.ToolCall) => Effect.Effect<RunningCall, never, Cancellation>
+  /**
+   * Runs the calls of one message of a model, and waits for a result for each.
+   *
+   * Calls that are `parallel` run side by side, an `exclusive` one alone; the mode is read again right before each start.
+   * Policies are asked, results reviewed and told in the order of the calls: only wrappers and bodies overlap. When the
+   * owner is cancelled nothing more starts; what runs is stopped and awaited, and each call that was never started ends
+   * as `ABORTED_BEFORE_DISPATCH` (L8). An interruption does the same, and then counts. When `onStart` or `onResult` throw,
+   * nothing more starts either, and the results are what they are.
+   */
+  readonly executeBatch: (
+    calls: ReadonlyArray<ToolCall.ToolCall>,
+    options?: BatchOptions
+  ) => Effect.Effect<BatchResult, never, Cancellation>
   /** Adds a tool until the scope closes, with what its handler needs. Calls that run then run on. */
   readonly register: <T extends Tool.Any>(
     tool: T
@@ -296,6 +344,13 @@ const changesOf = (runtime: RuntimeState<CallState>): Stream.Stream<ReadonlyArra
 const toService = (runtime: RuntimeState<CallState>): Service => ({
   execute: (call) => executeCall(runtime, call),
   start: (call) => startCall(runtime, call),
+  executeBatch: (calls, { finishedSiblings = "keep", maxParallel = 10, onResult, onStart } = {}) => {
+    if (!(Number.isInteger(maxParallel) && maxParallel > 0)) {
+      return misuse(`maxParallel must be a positive integer, not ${maxParallel}`)
+    }
+    const keepsFinished = finishedSiblings === "keep"
+    return executeBatch(runtime, calls, { limit: maxParallel, keepsFinished, onStart, onResult })
+  },
   register: (tool) => register(runtime.registry, tool),
   registerPolicy: (policy, options) => registerPolicy(runtime.registry, policy, options?.agent),
   cancelCall: (callId, cause) => cancelById(runtime, callId, cause),

@@ -19,6 +19,7 @@ import type { Json } from "../json.js"
 import type { Origin } from "../startFiber.js"
 import { nowOf } from "../timer.js"
 import type { Attempt, AttemptHost } from "./attemptState.js"
+import type { Lane } from "./lane.js"
 import type { Policies, RegisteredTool } from "./registry.js"
 import type { InFlight, RuntimeState } from "./runtimeState.js"
 
@@ -89,6 +90,10 @@ export class CallState implements AttemptHost, InFlight {
   nextIsOpen = true
   cancelledAt: number | undefined
   progress: string | undefined
+  /** How it keeps to the order of its batch, if it is part of one. */
+  lane: Lane | undefined
+  /** Whether it has succeeded for good: a cancel that comes while it waits for its turn leaves the result alone. */
+  isKept = false
 
   private seen: Policy.Call | undefined
 

@@ -103,9 +103,9 @@ class Driver {
   private dispatch(): Result {
     const { state } = this
     state.enter("gated")
-    return andThen(this.awaitStage(startNext(state, 0, state.owner, state.origin)), (result) =>
-      this.finish({ result, reviewed: result !== state.unreviewed })
-    )
+    const running = startNext(state, 0, state.owner, state.origin)
+    state.lane?.gated()
+    return andThen(this.awaitStage(running), (result) => this.finish({ result, reviewed: result !== state.unreviewed }))
   }
 
   private finishCancelled(): Result {
@@ -116,8 +116,19 @@ class Driver {
 
   private finish({ result, reviewed }: Early): Result {
     return andThen(this.settle(result), (settled) =>
-      andThen(reviewed ? this.review(settled) : Effect.succeed(settled), (final) => this.publish(final))
+      andThen(this.awaitTurn(settled), () =>
+        andThen(reviewed ? this.review(settled) : Effect.succeed(settled), (final) => this.publish(final))
+      )
     )
+  }
+
+  /** In a batch, waits until those before it have their results. */
+  private awaitTurn(settled: ToolResult.ToolResult): Effect.Effect<void> {
+    const { lane } = this.state
+    if (lane === undefined) return Effect.void
+    this.state.isKept = lane.keepsFinished && settled._tag === "Success" // L8: it had settled before any cancel
+    lane.settled()
+    return this.awaitStage({ settlement: lane.turn, stop: () => {} })
   }
 
   /** Stops what still runs of the call and waits for it (L3): attempts that a wrapper left, daemons, callbacks. */
@@ -204,7 +215,7 @@ class Driver {
   private orCancelled(result: ToolResult.ToolResult): ToolResult.ToolResult {
     const { state } = this
     const { cause } = state.owner
-    if (result._tag === "Failure" || cause === undefined) return result
+    if (result._tag === "Failure" || cause === undefined || state.isKept) return result
     return revise(state, cancelledResult(state, cause, state.made.get(result)), { contexts: result.contexts }) // L12
   }
 

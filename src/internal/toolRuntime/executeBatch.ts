@@ -1,0 +1,69 @@
+/**
+ * A batch as an effect: it belongs to the owner in context, and answers like a call does (L8).
+ */
+import type * as Cause from "effect/Cause"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import * as FiberRef from "effect/FiberRef"
+import { identity } from "effect/Function"
+import * as RuntimeFlags from "effect/RuntimeFlags"
+import { type Cancellation, endedMessage, ownerIn } from "../../Cancellation.js"
+import type * as ToolCall from "../../ToolCall.js"
+import { ToolContext } from "../../ToolContext.js"
+import type { Owner } from "../cancellation/owner.js"
+import { interruptionCause } from "../cancellation/runOwned.js"
+import { waitOrStop } from "../settlement.js"
+import { type Origin, originOf, startProtectedFiber } from "../startFiber.js"
+import { Attempt } from "./attemptState.js"
+import { Batch, type BatchOptions, type Host, type Outcome } from "./batch.js"
+import { CallState } from "./callState.js"
+import { drive } from "./driver.js"
+import type { RuntimeState } from "./runtimeState.js"
+import type { Mode } from "./schedule.js"
+
+/** What cannot be asked runs alone: a tool that is not there, parameters that do not decode, a mode that throws. */
+const modeOf = (runtime: RuntimeState<CallState>, { name, parameters }: ToolCall.ToolCall): Mode => {
+  try {
+    const tool = runtime.registry.tools.get(name)
+    if (tool === undefined) return "exclusive"
+    const decoded = tool.decode(parameters)
+    return Either.isRight(decoded) && tool.tool.concurrency(decoded.right) === "parallel" ? "parallel" : "exclusive"
+  } catch {
+    return "exclusive"
+  }
+}
+
+const hostOf = (runtime: RuntimeState<CallState>, body: Owner | undefined, origin: Origin): Host => ({
+  modeOf: (call) => modeOf(runtime, call),
+  start: (call, owner, lane, ended) => {
+    const state = new CallState(runtime, call, owner, body, origin)
+    state.lane = lane
+    runtime.accepted(state)
+    startProtectedFiber(Effect.map(drive(state, call, identity), ended), Context.empty(), origin)
+  }
+})
+
+/** @internal */
+export const executeBatch = (
+  runtime: RuntimeState<CallState>,
+  calls: ReadonlyArray<ToolCall.ToolCall>,
+  options: BatchOptions
+): Effect.Effect<Outcome, never, Cancellation> =>
+  Effect.withFiberRuntime((fiber, status) =>
+    Effect.uninterruptibleMask((restore) => {
+      const caller = ownerIn(fiber.currentContext)
+      if (caller.hasEnded) return Effect.dieMessage(endedMessage("A batch of calls")) // L14
+      const context = fiber.currentContext.unsafeMap.get(ToolContext.key)
+      const body = context instanceof Attempt ? context.owner : undefined
+      const batch = new Batch(calls, caller, hostOf(runtime, body, originOf(fiber, status)), options)
+      const cancel = (interruption: Cause.Cause<never>) => batch.cancel(interruptionCause(interruption))
+      const interruption = fiber.getFiberRef(FiberRef.interruptedCause)
+      if (RuntimeFlags.interruptible(status.runtimeFlags) && interruption._tag !== "Empty") cancel(interruption) // L10
+      // As a whole it is a call to whoever waits for calls: between two of its calls, none may be in flight.
+      caller.callStarted(body)
+      batch.ended.whenSettled(() => caller.callEnded(body))
+      batch.run()
+      return waitOrStop(batch.ended, restore, cancel)
+    })
+  )
