@@ -6,7 +6,7 @@
  * @since 0.1.0
  */
 import * as Schema from "effect/Schema"
-import * as Content from "./Content.js"
+import * as AgentEvent from "./AgentEvent.js"
 
 /**
  * Schema for a message to an agent. Its id is unique within the session.
@@ -14,12 +14,7 @@ import * as Content from "./Content.js"
  * @since 0.1.0
  * @category schemas
  */
-export const Message = Schema.Struct({
-  id: Schema.String,
-  content: Schema.Array(Content.Content),
-  /** Who says it, where that is not the person in front of the agent. */
-  source: Schema.optional(Schema.String)
-})
+export const Message = AgentEvent.InputMessage
 
 /**
  * A message to an agent.
@@ -27,7 +22,7 @@ export const Message = Schema.Struct({
  * @since 0.1.0
  * @category models
  */
-export type Message = typeof Message.Type
+export type Message = AgentEvent.InputMessage
 
 /**
  * Schema for the line that a message waits in: for the next step of the turn that runs, or for a turn of its own.

@@ -1,0 +1,90 @@
+/**
+ * One turn under way: its owner, its log, and how it runs what it waits for.
+ */
+import * as Cause from "effect/Cause"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import type * as Exit from "effect/Exit"
+import { identity } from "effect/Function"
+import type * as AgentEvent from "../../AgentEvent.js"
+import type * as CancelCause from "../../CancelCause.js"
+import * as Cancellation from "../../Cancellation.js"
+import type * as Session from "../../Session.js"
+import { Owner } from "../cancellation/owner.js"
+import { runOwned } from "../cancellation/runOwned.js"
+import { report } from "../report.js"
+import { Settlement } from "../settlement.js"
+import type { Origin } from "../startFiber.js"
+import { describeThrown } from "../thrown.js"
+
+/**
+ * What an outcome says of a failure.
+ *
+ * @internal
+ */
+export const describeFailure = (cause: Cause.Cause<unknown>): { readonly code: string; readonly message: string } => {
+  if (Cause.isInterruptedOnly(cause)) return { code: "INTERRUPTED", message: "it interrupted itself" }
+  const { code, message } = describeThrown(Cause.squash(cause))
+  return { code: code ?? "UNKNOWN", message }
+}
+
+/** @internal */
+export class Turn {
+  readonly number: number
+  /** One for the whole turn: its signal is the same object for whoever looks. */
+  readonly owner: Owner
+  private readonly session: Session.Service
+  private readonly origin: Origin
+
+  constructor(number: number, owner: Owner, session: Session.Service, origin: Origin) {
+    this.number = number
+    this.owner = owner
+    this.session = session
+    this.origin = origin
+  }
+
+  get cause(): CancelCause.CancelCause | undefined {
+    return this.owner.cause
+  }
+
+  append(event: AgentEvent.AgentEvent): AgentEvent.Envelope {
+    return this.session.append(event)
+  }
+
+  /** Appends what closes something. Should the log be broken, that is reported, and what is closed is closed. */
+  close(event: AgentEvent.AgentEvent): void {
+    try {
+      this.session.append(event)
+    } catch (error) {
+      report(
+        `The end of something in turn ${this.number} could not be logged (${event._tag})`,
+        Cause.die(error),
+        this.origin
+      )
+    }
+  }
+
+  /** Gives something the turn's owner, which it must not outlive. For what answers by itself when that is cancelled. */
+  provide<A, E>(effect: Effect.Effect<A, E, Cancellation.Cancellation>): Effect.Effect<A, E> {
+    return Effect.provideService(effect, Cancellation.Cancellation, Cancellation.toService(this.owner))
+  }
+
+  /** Ends the turn's owner, and completes when nothing that was started under it runs any more. */
+  awaitQuiet(): Effect.Effect<void> {
+    return Effect.suspend(() => {
+      const quiet = new Settlement<void>()
+      this.owner.conclude(() => quiet.settle())
+      return quiet.wait()
+    })
+  }
+
+  /**
+   * Runs something under the turn's owner, and completes when nothing of it runs any more. It is stopped when the turn is
+   * cancelled; whoever runs it looks at `cause` then.
+   */
+  run<A, E>(effect: Effect.Effect<A, E, Cancellation.Cancellation>): Effect.Effect<Exit.Exit<A, E>> {
+    const owner = new Owner(this.owner)
+    const context = Context.make(Cancellation.Cancellation, Cancellation.toService(owner))
+    return runOwned(effect, owner, context, Context.empty(), this.origin, identity)
+  }
+}
