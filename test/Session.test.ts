@@ -115,10 +115,8 @@ describe("Session", () => {
         assert.strictEqual(error.cause, cause)
         assert.deepStrictEqual(tagsOf(session.events()), ["SessionStarted"])
         assert.strictEqual(session.append(turnStarted).seq, 2)
-        assert.deepStrictEqual(
-          storage.lines.map((line) => JSON.parse(line)),
-          session.events()
-        )
+        const stored: ReadonlyArray<unknown> = storage.lines.map((line) => JSON.parse(line))
+        assert.deepStrictEqual(stored, session.events())
       })
     )
 

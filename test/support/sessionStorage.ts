@@ -7,6 +7,16 @@ export const bytesOf = (log: ReadonlyArray<AgentEvent.Envelope>): Uint8Array =>
 export const enveloped = (events: ReadonlyArray<AgentEvent.AgentEvent>): ReadonlyArray<AgentEvent.Envelope> =>
   events.map((event, i) => ({ seq: i + 1, at: 1000 + i, event }))
 
+export const concat = (...parts: ReadonlyArray<Uint8Array>): Uint8Array => {
+  const whole = new Uint8Array(parts.reduce((length, part) => length + part.length, 0))
+  let at = 0
+  for (const part of parts) {
+    whole.set(part, at)
+    at += part.length
+  }
+  return whole
+}
+
 export class TestStorage implements Session.Storage {
   readonly name = "test.jsonl"
   readonly contents: Uint8Array
@@ -30,7 +40,7 @@ export class TestStorage implements Session.Storage {
 
   append(line: Uint8Array): void {
     this.mayFail("append")
-    this.bytes = Uint8Array.of(...this.bytes, ...line)
+    this.bytes = concat(this.bytes, line)
   }
   cut(length: number): void {
     this.mayFail("cut")

@@ -8,7 +8,7 @@ import * as Either from "effect/Either"
 import * as ParseResult from "effect/ParseResult"
 import { hasProperty } from "effect/Predicate"
 import * as AgentEvent from "../../AgentEvent.js"
-import { freezePlain } from "../json.js"
+import { materialize } from "../json.js"
 import type { Problem } from "./storage.js"
 
 /** @internal */
@@ -28,9 +28,10 @@ const decodeEnvelope = ParseResult.decodeUnknownEither(AgentEvent.Envelope)
 
 const notJson = Symbol()
 
+/** What stands in a line, frozen. */
 const parse = (bytes: Uint8Array): unknown => {
   try {
-    return JSON.parse(decoder.decode(bytes))
+    return Either.getOrElse(materialize(JSON.parse(decoder.decode(bytes))), () => notJson)
   } catch {
     return notJson
   }
@@ -92,7 +93,6 @@ export const readLog = (bytes: Uint8Array): Read | Problem => {
     }
     const envelope = check(value, line)
     if (isProblem(envelope)) return line === 1 ? notASession : envelope
-    freezePlain(envelope)
     envelopes.push(envelope)
     start = end + 1
   }
