@@ -125,9 +125,13 @@ export class ScriptedExchange implements Exchange {
     return Effect.zipRight(
       Effect.sync(() => this.head.settle(done({ status, headers: Headers.fromInput(headers) }))),
       Effect.zipRight(
-        Stream.runForEach(
+        Stream.runForEachWhile(
           Stream.filter(pieces, ({ length }) => length > 0),
-          (piece) => Effect.suspend(() => this.response.put(piece).wait())
+          (piece) =>
+            Effect.map(
+              Effect.suspend(() => this.response.put(piece).wait()),
+              ({ _tag }) => _tag === "Done"
+            )
         ),
         Effect.sync(() => this.response.end(done(undefined)))
       )

@@ -29,8 +29,10 @@ export interface Plan {
  *
  * @internal
  */
-export const shown = (url: URL | string): string =>
-  typeof url === "string" ? (/^[^?#]*/.exec(url)?.[0] ?? "") : `${url.origin}${url.pathname}`
+export const shown = (url: URL | string): string => {
+  if (typeof url !== "string") return `${url.protocol}//${url.host}${url.pathname}`
+  return URL.canParse(url) ? shown(new URL(url)) : (/^[^?#@]*/.exec(url)?.[0] ?? "")
+}
 
 /** @internal */
 export const errorOf = (method: string, url: URL | string, problem: Problem): Http.HttpError =>

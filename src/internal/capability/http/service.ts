@@ -122,7 +122,7 @@ const responseOf = (method: string, reply: Reply): Http.Response => {
     url: conversation.url.href,
     status: head.status,
     headers: head.headers,
-    body: Stream.zipRight(Stream.fromEffect(take), Stream.repeatEffectOption(piece)),
+    body: Stream.unwrap(Effect.as(take, Stream.repeatEffectOption(piece))),
     text: Effect.zipRight(
       take,
       reading("text", (restore) => reply.readText(restore))

@@ -10,6 +10,7 @@
  *     event of an error is ever without a listener.
  * X4. Nothing is read from the socket that nobody asked for: what is unpacked waits in buffers of bounded size.
  * X5. The socket connects to the addresses that the guard has seen, and to no other.
+ * X6. A connection that is given up is reset: the server sees its end at once, also behind data that it has not read.
  */
 import { type LookupAddress, lookup as systemLookup } from "node:dns"
 import * as http from "node:http"
@@ -50,6 +51,8 @@ export class NodeExchange implements Exchange {
   private readonly outgoing: Outgoing
   private readonly connecting: Connecting
   private request: http.ClientRequest | undefined
+  /** The connection itself, below TLS. */
+  private raw: net.Socket | undefined
   private socket: net.Socket | undefined
   private body: Readable | undefined
   private reader: Settlement<Outcome<Uint8Array | undefined>> | undefined
@@ -65,7 +68,7 @@ export class NodeExchange implements Exchange {
     try {
       this.start()
     } catch (error) {
-      if (this.socket === undefined) this.socketClosed()
+      if (this.raw === undefined) this.socketClosed()
       this.fail(problemOf(error, { isConnected: false, certificate: undefined }))
     }
   }
@@ -125,20 +128,23 @@ export class NodeExchange implements Exchange {
     const isSecure = url.protocol === "https:"
     const options = { host, port: Number(url.port || (isSecure ? 443 : 80)), lookup: this.lookup }
     const { ca } = this.connecting
+    const raw = net.connect(options)
+    this.raw = raw
+    raw.on("error", (error: NodeJS.ErrnoException) => this.requestBroken(error)) // X3
+    raw.once("close", () => this.socketClosed())
     const socket = isSecure
       ? tls.connect({
-          ...options,
+          socket: raw,
           servername: net.isIP(host) === 0 ? host : "",
           ALPNProtocols: ["http/1.1"],
           ...(ca === undefined ? {} : { ca: [...tls.rootCertificates, ...(typeof ca === "string" ? [ca] : ca)] })
         })
-      : net.connect(options)
+      : raw
     this.socket = socket
     socket.once(isSecure ? "secureConnect" : "connect", () => {
       this.isConnected = true
     })
-    socket.on("error", (error: NodeJS.ErrnoException) => this.requestBroken(error)) // X3
-    socket.once("close", () => this.socketClosed())
+    if (isSecure) socket.on("error", (error: NodeJS.ErrnoException) => this.requestBroken(error)) // X3
     return socket
   }
 
@@ -219,9 +225,14 @@ export class NodeExchange implements Exchange {
   }
 
   private destroy(): void {
+    const { raw } = this
+    // Before anything else has closed it. What was sent and not read would go before the end that a mere close sends:
+    // a server that does not read would not learn of it.
+    if (raw !== undefined && !raw.connecting && !raw.destroyed && this.ending?._tag !== "Done") raw.resetAndDestroy() // X6
     this.request?.destroy()
     this.body?.destroy()
     this.socket?.destroy()
+    raw?.destroy()
   }
 
   private socketClosed(): void {
