@@ -5,6 +5,7 @@ import { NodePath } from "@effect/platform-node"
 import { Effect, Layer, type Scope } from "effect"
 import { FileSystem } from "quiesce/capability"
 import { type Contents, type Files, fileSystemContract, type World } from "../support/contracts/fileSystem.js"
+import { fileSystemChangesContract } from "../support/contracts/fileSystemChanges.js"
 import { makeFolder } from "../support/folder.js"
 import { makeDevice, makePipe, Platform, rest } from "../support/observedPlatform.js"
 
@@ -95,3 +96,4 @@ const make = (contents: Contents): Effect.Effect<World, never, Scope.Scope> =>
   })
 
 fileSystemContract("the real one", make, { sweeps: false })
+fileSystemChangesContract("the real one", make)

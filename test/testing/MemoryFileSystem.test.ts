@@ -2,6 +2,7 @@ import { Error as PlatformError } from "@effect/platform"
 import { Context, Effect, Layer, type Scope } from "effect"
 import { MemoryFileSystem } from "quiesce/testing"
 import { type Contents, fileSystemContract, type World } from "../support/contracts/fileSystem.js"
+import { fileSystemChangesContract } from "../support/contracts/fileSystemChanges.js"
 
 const make = (contents: Contents): Effect.Effect<World, never, Scope.Scope> =>
   Effect.gen(function* () {
@@ -14,7 +15,9 @@ const make = (contents: Contents): Effect.Effect<World, never, Scope.Scope> =>
       })
     return {
       files,
-      look: memory.files,
+      look: Effect.map(memory.files, (seen) =>
+        Object.fromEntries(Object.entries(seen).map(([path, content]) => [path.replace(/^\/base\//, "/"), content]))
+      ),
       put: memory.put.bind(memory),
       reset,
       openFiles: Effect.map(memory.openFiles, (open) => open.length),
@@ -34,3 +37,4 @@ const make = (contents: Contents): Effect.Effect<World, never, Scope.Scope> =>
   })
 
 fileSystemContract("the one in memory", make, { sweeps: true })
+fileSystemChangesContract("the one in memory", make)

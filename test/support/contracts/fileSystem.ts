@@ -10,7 +10,7 @@ import { Cause, Context, Deferred, Effect, Exit, Fiber, Logger, type Scope, Stre
 import { Cancellation } from "quiesce"
 import { FileSystem } from "quiesce/capability"
 import type { MemoryFileSystem } from "quiesce/testing"
-import { sweep, sweepWith } from "../sweep.js"
+import { sweepWith } from "../sweep.js"
 
 /** What there is, by path from the root, or absolute for what is outside: see `MemoryFileSystem.Service`. */
 export type Files = { readonly [path: string]: string }
@@ -287,9 +287,9 @@ const isInterrupted = (exit: Exit.Exit<unknown, unknown>): boolean =>
 const isSame = (one: Files, other: Files): boolean =>
   Object.keys(one).length === Object.keys(other).length && Object.keys(one).every((path) => one[path] === other[path])
 
-const staging = /(?:^|\/)\.quiesce-/
+export const staging = /(?:^|\/)\.quiesce-/
 
-type Make = (contents: Contents) => Effect.Effect<World, never, Scope.Scope>
+export type Make = (contents: Contents) => Effect.Effect<World, never, Scope.Scope>
 
 /** Defines the tests, for the file system that `make` gives. */
 export const fileSystemContract = (name: string, make: Make, { sweeps }: { readonly sweeps: boolean }): void => {
@@ -505,53 +505,37 @@ export const fileSystemContract = (name: string, make: Make, { sweeps }: { reado
       )
 
       // Where a platform's call takes a millisecond, thousands of runs take minutes. FileSystem.race.test.ts has those.
-      describe.runIf(sweeps).each(["its fiber is interrupted", "its owner is cancelled"] as const)(
-        "when %s before any one of its operations",
-        (how) => {
-          it.scoped(
-            "it is done or undone, and nothing is left",
-            () =>
-              Effect.gen(function* () {
-                const world = yield* make(one.files)
-                const before = yield* world.look
-                const after = one.after ?? before
-                const seen = new Set<string>()
-                const observed = <E>(run: Effect.Effect<unknown, E>) =>
-                  Effect.uninterruptibleMask((restore) =>
-                    Effect.gen(function* () {
-                      const exit = yield* Effect.exit(restore(run))
-                      assert.isTrue(Exit.isSuccess(exit) || isInterrupted(exit), String(exit))
-                      const files = yield* quiet(world)
-                      const isDone = isSame(files, after)
-                      if (Exit.isSuccess(exit)) assert.deepStrictEqual(files, after)
-                      else if (operation === "remove") assert.isTrue(isPartial(files, before, after))
-                      else if (!isDone) assert.deepStrictEqual(files, before)
-                      seen.add(`${exit._tag} ${isDone ? "done" : "undone"}`)
-                      if (one.after !== undefined) yield* world.reset(one.files)
-                      yield* Effect.promise(() => new Promise(setImmediate)) // the test runner has to live, too
-                    })
-                  )
-                const owner = yield* Cancellation.ownScoped
-                if (how === "its fiber is interrupted") {
-                  yield* sweep(
-                    observed(one.run.pipe(Effect.provide(owner), Effect.provide(world.files), Effect.provide(silent)))
-                  )
-                } else {
-                  yield* sweepWith(() => {
-                    const controller = new AbortController()
-                    return {
-                      program: observed(own(one.run, world, controller.signal)),
-                      fault: () => controller.abort()
-                    }
-                  })
-                }
-                // It raced: it was stopped in time, it was stopped too late, and it ran through.
-                const outcomes = one.after === undefined ? [] : ["Failure undone"]
-                assert.sameMembers([...seen], [...outcomes, "Failure done", "Success done"])
-              }),
-            120_000
-          )
-        }
+      it.scoped.skipIf(!sweeps)(
+        "when its owner is cancelled before any one of its operations it is done or undone, and nothing is left",
+        () =>
+          Effect.gen(function* () {
+            const { after, before, world } = yield* prepare
+            const seen = new Set<string>()
+            const observed = <E>(run: Effect.Effect<unknown, E>) =>
+              Effect.uninterruptibleMask((restore) =>
+                Effect.gen(function* () {
+                  const exit = yield* Effect.exit(restore(run))
+                  assert.isTrue(Exit.isSuccess(exit) || isInterrupted(exit), String(exit))
+                  const files = yield* quiet(world)
+                  const isDone = isSame(files, after)
+                  if (Exit.isSuccess(exit)) assert.deepStrictEqual(files, after)
+                  else if (operation === "remove") assert.isTrue(isPartial(files, before, after))
+                  else if (!isDone) assert.deepStrictEqual(files, before)
+                  seen.add(`${exit._tag} ${isDone ? "done" : "undone"}`)
+                  if (one.after !== undefined) yield* world.reset(one.files)
+                  yield* Effect.promise(() => new Promise(setImmediate)) // the test runner has to live, too
+                })
+              )
+            const exits = yield* sweepWith(() => {
+              const controller = new AbortController()
+              return { program: observed(own(one.run, world, controller.signal)), fault: () => controller.abort() }
+            })
+            assert.isTrue(exits.every(Exit.isSuccess), "an assertion failed")
+            // It raced: it was stopped in time, it was stopped too late, and it ran through.
+            const outcomes = one.after === undefined ? [] : ["Failure undone"]
+            assert.sameMembers([...seen], [...outcomes, "Failure done", "Success done"])
+          }),
+        120_000
       )
     })
 

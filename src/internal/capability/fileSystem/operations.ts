@@ -12,7 +12,7 @@ import { ownedStream } from "./ownedStream.js"
 import { type Platform, type Problem, protect, type Services } from "./problem.js"
 import { type Entry, list, readBytes, readParts, readVersioned, type VersionedText } from "./read.js"
 import { remove } from "./remove.js"
-import { TargetQueue } from "./targetQueue.js"
+import { TargetQueue, type Ticket } from "./targetQueue.js"
 import { changeText, writeText } from "./writeText.js"
 
 type Operation<A, E> = Effect.Effect<A, E, Cancellation.Cancellation>
@@ -86,7 +86,7 @@ export const operationsOn = <E>(
     own(operation, [path], (platform) => Effect.flatMap(locate(platform, root, path), (place) => use(platform, place)))
 
   // Two lines. What a path leads to is known only when the platform has been asked, and answers come in any order: so
-  // changes under one spelling keep the order in which they were asked for, before they line up at what it leads to.
+  // changes under one spelling are looked up one after another, and line up at what it leads to in that order.
   const spellings = new TargetQueue()
   const targets = new TargetQueue((one, other) => contains(services, one, other) || contains(services, other, one))
   const change = <P, A>(
@@ -98,20 +98,23 @@ export const operationsOn = <E>(
   ): Operation<A, E> =>
     own(operation, paths, (platform) => {
       const { restore } = platform
-      const inTurn = (found: P): Effect.Effect<A, Problem> =>
+      const lineUp = (found: P, ticket: Ticket): Effect.Effect<A, Problem> =>
         Effect.flatten(
-          targets.inTurn(restore, targetsOf(found), (hasWaited): Effect.Effect<Effect.Effect<A, Problem>, Problem> => {
+          targets.useTicket(restore, ticket, (hasWaited): Effect.Effect<Effect.Effect<A, Problem>, Problem> => {
             if (!hasWaited) return Effect.map(use(platform, found), Effect.succeed)
             // Those before us may have made or removed what was found, or a link that leads to it.
             return Effect.flatMap(find(platform), (now) =>
-              targetsOf(now).join("\0") === targetsOf(found).join("\0")
+              targetsOf(now).join("\0") === ticket.targets.join("\0")
                 ? Effect.map(use(platform, now), Effect.succeed)
-                : Effect.succeed(inTurn(now))
+                : Effect.sync(() => lineUp(now, targets.draw(targetsOf(now))))
             )
           })
         )
       const words = paths.flatMap((path) => (path === undefined ? [] : [spell(services, root, path)]))
-      return spellings.inTurn(restore, words, () => Effect.flatMap(find(platform), inTurn))
+      const drawn = spellings.inTurn(restore, words, () =>
+        Effect.map(find(platform), (found) => [found, targets.draw(targetsOf(found))] as const)
+      )
+      return Effect.flatMap(drawn, ([found, ticket]) => lineUp(found, ticket))
     })
   const changePlace = <A>(
     operation: keyof Operations,

@@ -20,7 +20,8 @@ import { Settlement } from "../../settlement.js"
 /** Whether two targets are one, or one holds the other. */
 export type Conflict = (one: string, other: string) => boolean
 
-class Ticket {
+/** @internal */
+export class Ticket {
   /** How many tickets before this one conflict with it. */
   ahead = 0
   readonly turn = new Settlement<void>()
@@ -49,32 +50,39 @@ export class TargetQueue {
     return this.tickets.size
   }
 
+  /** Draws a ticket, which must be used. */
+  draw(targets: ReadonlyArray<string>): Ticket {
+    const ticket = new Ticket(this.drawn++, targets)
+    for (const other of this.tickets) if (this.areInConflict(other, ticket)) ticket.ahead++
+    this.tickets.add(ticket)
+    return ticket
+  }
+
   /**
-   * Runs `use` when it is the turn of all `targets`, and tells it whether it had to wait for that.
+   * Runs `use` when it is the turn of a ticket, and tells it whether it had to wait for that.
    *
    * Must run in a protected region; `restore` is that region's, and only the wait is restored: an interruption ends it at
-   * once. The ticket is drawn in the step in which this begins to run.
+   * once.
    */
+  useTicket<A, E, R>(
+    restore: (wait: Effect.Effect<void>) => Effect.Effect<void>,
+    ticket: Ticket,
+    use: (hasWaited: boolean) => Effect.Effect<A, E, R>
+  ): Effect.Effect<A, E, R> {
+    const run =
+      ticket.ahead === 0
+        ? Effect.suspend(() => use(false))
+        : Effect.flatMap(restore(ticket.turn.wait()), () => use(true)) // Q1
+    return Effect.onExit(run, () => Effect.sync(() => this.giveBack(ticket))) // Q2, Q4
+  }
+
+  /** As `useTicket`, with a ticket that is drawn in the step in which this begins to run. */
   inTurn<A, E, R>(
     restore: (wait: Effect.Effect<void>) => Effect.Effect<void>,
     targets: ReadonlyArray<string>,
     use: (hasWaited: boolean) => Effect.Effect<A, E, R>
   ): Effect.Effect<A, E, R> {
-    return Effect.suspend(() => {
-      const ticket = this.draw(targets)
-      const run =
-        ticket.ahead === 0
-          ? Effect.suspend(() => use(false))
-          : Effect.flatMap(restore(ticket.turn.wait()), () => use(true)) // Q1
-      return Effect.onExit(run, () => Effect.sync(() => this.giveBack(ticket))) // Q2, Q4
-    })
-  }
-
-  private draw(targets: ReadonlyArray<string>): Ticket {
-    const ticket = new Ticket(this.drawn++, targets)
-    for (const other of this.tickets) if (this.areInConflict(other, ticket)) ticket.ahead++
-    this.tickets.add(ticket)
-    return ticket
+    return Effect.suspend(() => this.useTicket(restore, this.draw(targets), use))
   }
 
   private giveBack(ticket: Ticket): void {
