@@ -43,6 +43,10 @@ export const groupMembers = (pgid: number): ReadonlyArray<number> =>
 export const withArgument = (text: string): ReadonlyArray<number> =>
   running().flatMap(({ args, pid }) => (args.includes(text) ? [pid] : []))
 
+/** Those that have `text` in their environment. Linux only. */
+export const withVariable = (text: string): ReadonlyArray<number> =>
+  running().flatMap(({ pid }) => (read(`/proc/${pid}/environ`).split("\0").includes(text) ? [pid] : []))
+
 /** Waits, on the live clock, until `condition` holds; dies when it does not within `limit` milliseconds. */
 export const waitUntil = (condition: () => boolean, limit = 5000): Effect.Effect<void> =>
   Effect.sync(() => performance.now()).pipe(

@@ -55,11 +55,12 @@ const runOnce = <A, E>(run: Run<A, E>, at: number): Effect.Effect<{ readonly exi
 
 /**
  * Sweeps a fault over a program that is made anew for each run, and gives the exits of all runs, the undisturbed one last.
+ * A `stride` passes over operations, where a run is dear.
  */
-export const sweepWith = <A, E>(make: () => Run<A, E>): Effect.Effect<ReadonlyArray<Exit.Exit<A, E>>> =>
+export const sweepWith = <A, E>(make: () => Run<A, E>, stride = 1): Effect.Effect<ReadonlyArray<Exit.Exit<A, E>>> =>
   Effect.gen(function* () {
     const exits: Array<Exit.Exit<A, E>> = []
-    for (let at = 1; ; at++) {
+    for (let at = 1; ; at += stride) {
       const { exit, fired } = yield* runOnce(make(), at)
       exits.push(exit)
       if (!fired) return exits
@@ -70,5 +71,5 @@ export const sweepWith = <A, E>(make: () => Run<A, E>): Effect.Effect<ReadonlyAr
 /**
  * Interrupts the main fiber of a program before each of its operations.
  */
-export const sweep = <A, E>(program: Effect.Effect<A, E>): Effect.Effect<ReadonlyArray<Exit.Exit<A, E>>> =>
-  sweepWith(() => ({ program }))
+export const sweep = <A, E>(program: Effect.Effect<A, E>, stride = 1): Effect.Effect<ReadonlyArray<Exit.Exit<A, E>>> =>
+  sweepWith(() => ({ program }), stride)
