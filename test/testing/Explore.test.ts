@@ -105,6 +105,15 @@ describe("Explore, the failure message", () => {
     })
   )
 
+  it.effect("shows of a stack only what is the scenario's own", () =>
+    Effect.gen(function* () {
+      const { message, problem } = yield* failureOf(Effect.sync(() => assert.fail("no luck")))
+      assert.match(problem, /^\s+at .*node_modules/m)
+      assert.notInclude(message, "node_modules")
+      assert.match(message, /^✗ the scenario failed: AssertionError: no luck\n\s+at .*Explore\.test\.ts/)
+    })
+  )
+
   it.effect("says between which steps a fault does the same harm", () =>
     Effect.gen(function* () {
       const { message, schedule } = yield* Effect.flip(explore("signal not restored"))

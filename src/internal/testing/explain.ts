@@ -87,9 +87,19 @@ const hintOf = (problem: string): ReadonlyArray<string> =>
     ? ["(if that callback or promise is real, the explorer cannot control it: use Sim.external or Sim.promise instead)"]
     : []
 
+// Lines of a stack that are nobody's own: the run loop of the runtime, and the test runner.
+const foreign = /^\s+at .*(?:\/node_modules\/|\(?node:)/
+
+const withoutForeign = (problem: string): string =>
+  problem
+    .split("\n")
+    .filter((line) => !foreign.test(line))
+    .join("\n")
+
 /** @internal */
 export const explain = async (found: Found): Promise<Explained> => {
-  const { bound, failing, name, problem, schedules } = found
+  const { bound, failing, name, schedules } = found
+  const problem = withoutForeign(found.problem)
   const window = await windowOf(found)
   const where = window === undefined ? [] : [describeWindow(window, failing.schedule)]
   const how = await coarsest(found)
