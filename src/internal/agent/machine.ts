@@ -110,7 +110,11 @@ export class Machine {
     try {
       this.session.append(record)
     } catch (error) {
-      report(`What became of messages to an agent could not be logged (${record._tag})`, Cause.die(error), this.origin)
+      report(
+        `What became of a turn, or of messages to an agent, could not be logged (${record._tag})`,
+        Cause.die(error),
+        this.origin
+      )
     }
   }
 }
@@ -130,6 +134,8 @@ const recordOf = (command: Command): AgentEvent.AgentEvent | undefined => {
       return { _tag: "InputReturned", ids: ids(command.items) }
     case "Park":
       return { _tag: "InputParked", ids: ids(command.items), reason: reasons[command.because] }
+    case "End":
+      return { _tag: "TurnEnded", turn: command.turn, outcome: command.outcome }
     default:
       return undefined
   }

@@ -14,6 +14,7 @@
  * T4. After `Disposed` nothing starts: a message is refused, a latched wake is dropped.
  * T5. `Rest` is told exactly when nothing runs any more.
  */
+import type * as AgentEvent from "../../AgentEvent.js"
 import type * as CancelCause from "../../CancelCause.js"
 import * as Inbox from "../../Inbox.js"
 
@@ -53,7 +54,8 @@ export type Event =
   | { readonly _tag: "Claimed"; readonly isFirstStep: boolean }
   /** What was claimed has become a part of the conversation. */
   | { readonly _tag: "Entered" }
-  | { readonly _tag: "TurnEnded"; readonly end: TurnEnd }
+  /** Without an outcome where not even its start could be logged. */
+  | { readonly _tag: "TurnEnded"; readonly end: TurnEnd; readonly outcome?: AgentEvent.Outcome }
   | { readonly _tag: "MaintenanceStarted" }
   | { readonly _tag: "MaintenanceEnded" }
   | { readonly _tag: "Disposed"; readonly cause: CancelCause.CancelCause }
@@ -73,6 +75,7 @@ export type Command =
       readonly items: ReadonlyArray<Inbox.Item>
       readonly because: Exclude<TurnEnd, "completed">
     }
+  | { readonly _tag: "End"; readonly turn: number; readonly outcome: AgentEvent.Outcome }
   /** Nothing runs any more: for whoever waits for that. */
   | { readonly _tag: "Rest" }
   | { readonly _tag: "Close" }
@@ -156,7 +159,7 @@ const entered = (state: State): Next => {
   return phase._tag === "Running" ? [{ ...state, phase: { ...phase, claimed: [] } }, []] : [state, []]
 }
 
-const turnEnded = (state: State, end: TurnEnd): Next => {
+const turnEnded = (state: State, end: TurnEnd, outcome: AgentEvent.Outcome | undefined): Next => {
   const { phase } = state
   if (phase._tag !== "Running") return [state, []]
   // A step that was blocked has refused what it claimed; one that broke has not read it.
@@ -170,7 +173,8 @@ const turnEnded = (state: State, end: TurnEnd): Next => {
   const [next, commands] = onward({ ...state, inbox }, isWanted)
   const because = phase.cause !== undefined || end === "completed" ? "aborted" : end
   const parked = next.phase._tag === "Idle" ? some({ _tag: "Park", items: waking, because }) : [] // T1
-  return [next, [...refused, ...some({ _tag: "PutBack", items: unread }), ...parked, ...commands]]
+  const ended: ReadonlyArray<Command> = outcome === undefined ? [] : [{ _tag: "End", turn: phase.turn, outcome }]
+  return [next, [...refused, ...some({ _tag: "PutBack", items: unread }), ...parked, ...ended, ...commands]]
 }
 
 const maintenanceEnded = (state: State): Next =>
@@ -203,7 +207,7 @@ export const transition = (state: State, event: Event): Next => {
     case "Entered":
       return entered(state)
     case "TurnEnded":
-      return turnEnded(state, event.end)
+      return turnEnded(state, event.end, event.outcome)
     case "MaintenanceStarted":
       return state.isDisposed || state.phase._tag !== "Idle"
         ? [state, [{ _tag: "Refuse", because: state.isDisposed ? "closed" : "busy" }]]

@@ -97,8 +97,7 @@ export const runTurn = (settings: Settings, turn: Turn): Effect.Effect<void> =>
       Effect.sync(() => {
         const isCancelled = ended.end !== "failed" && causeOf(settings, turn) !== undefined // L5
         const { end, outcome } = isCancelled ? cancelled(settings, turn) : ended
-        turn.close({ _tag: "TurnEnded", turn: turn.number, outcome })
-        settings.machine.dispatch({ _tag: "TurnEnded", end })
+        settings.machine.dispatch({ _tag: "TurnEnded", end, outcome })
       })
     )
   )

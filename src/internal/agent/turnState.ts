@@ -6,6 +6,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import type * as Exit from "effect/Exit"
 import { identity } from "effect/Function"
+import * as Option from "effect/Option"
 import type * as AgentEvent from "../../AgentEvent.js"
 import type * as CancelCause from "../../CancelCause.js"
 import * as Cancellation from "../../Cancellation.js"
@@ -15,7 +16,7 @@ import { runOwned } from "../cancellation/runOwned.js"
 import { report } from "../report.js"
 import { Settlement } from "../settlement.js"
 import type { Origin } from "../startFiber.js"
-import { describeThrown } from "../thrown.js"
+import { codeOfTag, describeThrown } from "../thrown.js"
 
 /**
  * What an outcome says of a failure.
@@ -24,8 +25,9 @@ import { describeThrown } from "../thrown.js"
  */
 export const describeFailure = (cause: Cause.Cause<unknown>): { readonly code: string; readonly message: string } => {
   if (Cause.isInterruptedOnly(cause)) return { code: "INTERRUPTED", message: "it interrupted itself" }
-  const { code, message } = describeThrown(Cause.squash(cause))
-  return { code: code ?? "UNKNOWN", message }
+  const { code, message, name } = describeThrown(Cause.squash(cause))
+  const isTyped = Option.isSome(Cause.failureOption(cause))
+  return { code: code ?? (isTyped && name !== undefined ? codeOfTag(name) : "UNKNOWN"), message }
 }
 
 /** @internal */
