@@ -244,6 +244,146 @@ describe("ToolRuntime (intake)", () => {
     })
   )
 
+  it.scoped(
+    "9: what an attempt writes to its parameters does not reach the next one, however a schema builds them",
+    () =>
+      Effect.gen(function* () {
+        const Point = Schema.Struct({ x: Schema.Number })
+        interface Tree {
+          readonly name: string
+          readonly children: ReadonlyArray<Tree>
+        }
+        const Tree: Schema.Schema<Tree> = Schema.Struct({
+          name: Schema.String,
+          children: Schema.Array(Schema.suspend(() => Tree))
+        }).annotations({ identifier: "Tree" })
+        const written: Array<boolean> = []
+        const Write = Tool.make("write", {
+          description: "Writes to its parameters, wherever it can",
+          parameters: {
+            point: Schema.NullOr(Point),
+            branded: Point.pipe(
+              Schema.filter(({ x }) => x > 0),
+              Schema.brand("Positive")
+            ),
+            either: Schema.Union(Schema.Struct({ kind: Schema.Literal("a"), at: Point }), Schema.Array(Point)),
+            anything: Schema.Union(Schema.Struct({ kind: Schema.Literal("a"), at: Point }), Schema.Unknown),
+            record: Schema.Record({ key: Schema.String, value: Point }),
+            pair: Schema.Tuple(Point, Schema.optionalElement(Point)),
+            absent: Schema.optionalWith(Point, { default: () => ({ x: 1 }) }),
+            parsed: Schema.parseJson(Schema.Struct({ list: Schema.Array(Point) })),
+            turned: Schema.transform(Schema.Number, Point, {
+              strict: true,
+              decode: (x) => ({ x }),
+              encode: ({ x }) => x
+            }),
+            unknown: Schema.Unknown,
+            object: Schema.Object,
+            empty: Schema.Struct({}),
+            tree: Tree
+          },
+          success: Schema.Number,
+          failure: Schema.String,
+          handler: (parameters) =>
+            Effect.suspend(() => {
+              const write = (value: unknown): void => {
+                if (typeof value !== "object" || value === null) return
+                written.push(Reflect.set(value, "written", true))
+                for (const part of Object.values(value)) write(part)
+              }
+              write(parameters)
+              return Effect.fail("again")
+            })
+        })
+        const t = yield* setup({ tools: [Write], around: (_, next) => Effect.zipRight(next, next) })
+        const point = { x: 1 }
+        const parameters = {
+          point,
+          branded: point,
+          either: { kind: "a", at: point },
+          anything: { kind: "a", at: point },
+          record: { one: point },
+          pair: [point, point],
+          parsed: JSON.stringify({ list: [point] }),
+          turned: 1,
+          unknown: { some: [point] },
+          object: { some: [point] },
+          empty: { some: [point] },
+          tree: { name: "root", children: [{ name: "child", children: [{ name: "leaf", children: [] }] }] }
+        }
+        assert.strictEqual((yield* t.execute({ name: "write", parameters })).body, "failed")
+        assert.strictEqual(written.length, 2 * 32)
+        assert.notInclude(written, true)
+      })
+  )
+
+  it.scoped("9: what a schema only passes on may be the host's, and is left as it is", () =>
+    Effect.gen(function* () {
+      const shared = { limits: { depth: 3 }, seen: 0 }
+      class Session {
+        readonly state = { seen: 0 }
+      }
+      const session = new Session()
+      const from = <A>(to: Schema.Schema<A>, value: A) =>
+        Schema.transform(Schema.String, to, { strict: true, decode: () => value, encode: () => "" })
+      const isShared = (u: unknown): u is typeof shared => u === shared
+      const Use = Tool.make("use", {
+        description: "Uses what its schema looks up",
+        parameters: {
+          any: from(Schema.Any, shared),
+          object: from(Schema.Object, shared),
+          declared: from(Schema.declare(isShared), shared),
+          either: from(Schema.Union(Schema.Struct({ other: Schema.String }), Schema.declare(isShared)), shared),
+          empty: from(Schema.Struct({}), shared),
+          within: from(Schema.Struct({ shared: Schema.Any }), { shared }),
+          session: from(Schema.instanceOf(Session), session),
+          absent: Schema.optionalWith(Schema.Any, { default: () => shared })
+        },
+        success: Schema.Boolean,
+        handler: (parameters) =>
+          Effect.sync(() => {
+            shared.seen++
+            session.state.seen++
+            return [
+              parameters.any,
+              parameters.object,
+              parameters.declared,
+              parameters.empty,
+              parameters.either,
+              parameters.within.shared,
+              parameters.absent
+            ].every((value) => value === shared)
+          })
+      })
+      const t = yield* setup({ tools: [Use] })
+      const names = { any: "", object: "", declared: "", either: "", empty: "", within: "", session: "" }
+      const result = yield* t.execute({ name: "use", parameters: names })
+      assert.strictEqual(result._tag === "Success" && result.value, true)
+      assert.isFalse(Object.isFrozen(shared) || Object.isFrozen(shared.limits) || Object.isFrozen(session.state))
+      assert.deepStrictEqual([shared.seen, session.state.seen], [1, 1])
+    })
+  )
+
+  it.scoped("9: a schema whose filter writes to what it checks decodes all the same", () =>
+    Effect.gen(function* () {
+      const Counted = Schema.Struct({ n: Schema.Number }).pipe(
+        Schema.filter((value) => {
+          ;(value as { n: number }).n++
+          return true
+        })
+      )
+      const Count = Tool.make("count", {
+        description: "Counts",
+        parameters: { counted: Counted },
+        success: Schema.Number,
+        handler: ({ counted }) => Effect.succeed(counted.n)
+      })
+      const t = yield* setup({ tools: [Count] })
+      const result = yield* t.execute({ name: "count", parameters: { counted: { n: 1 } } })
+      assert.strictEqual(result._tag === "Success" && result.value, 2)
+    })
+  )
+
   it.scoped("10 (core): a call without an owner does not compile, and without or with a forged one it dies", () =>
     Effect.gen(function* () {
       const t = yield* setup()

@@ -110,17 +110,3 @@ export const materialize = (value: unknown): Either.Either<Json, NotJson> => {
     return Either.left({ _tag: "Threw", error }) // a getter or a proxy trap of the host
   }
 }
-
-/**
- * Freezes the plain objects and arrays of a decoded value, so that one attempt cannot change what the next one gets.
- * Instances of classes are the schema's own affair.
- *
- * @internal
- */
-export const freezePlain = (value: unknown): unknown => {
-  if (typeof value !== "object" || value === null || Object.isFrozen(value)) return value
-  if (!Array.isArray(value) && Object.getPrototypeOf(value) !== Object.prototype) return value
-  Object.freeze(value) // before its parts: a decoded value may have a cycle
-  for (const item of Object.values(value)) freezePlain(item)
-  return value
-}

@@ -7,7 +7,7 @@
 import * as Either from "effect/Either"
 import type * as ToolCall from "../../ToolCall.js"
 import type * as ToolResult from "../../ToolResult.js"
-import { freezePlain, materialize, type NotJson } from "../json.js"
+import { materialize, type NotJson } from "../json.js"
 import { describeThrown } from "../thrown.js"
 import type { CallState } from "./callState.js"
 import { cancelledResult, failure, invalidArguments, unknownTool } from "./results.js"
@@ -63,9 +63,6 @@ export const decode = (state: CallState): Early | undefined => {
   if (state.tool === undefined) return { result: unknownTool(state), reviewed: true }
   const decoded = state.tool.decode(state.json)
   if (Either.isLeft(decoded)) return { result: invalidArguments(state, decoded.left), reviewed: true }
-  try {
-    freezePlain(decoded.right)
-  } catch {} // a getter of the schema's own classes
   state.parameters = decoded.right
   state.enter("decoded")
   return undefined

@@ -10,6 +10,7 @@ import * as Schema from "effect/Schema"
 import type * as Policy from "../../Policy.js"
 import type * as Tool from "../../Tool.js"
 import { describeThrown } from "../thrown.js"
+import { freezingWhatItBuilds } from "./freezing.js"
 
 /** @internal */
 export interface RegisteredTool {
@@ -53,11 +54,24 @@ const total =
     }
   }
 
+/**
+ * Decodes parameters: what that builds is frozen, so that one attempt cannot change what the next one gets. The schema
+ * itself says what is wrong, and has the last word: a filter of its author's may want to write.
+ */
+const decodeFrozen = (parameters: Schema.Schema.AnyNoContext): Parse => {
+  const frozen = total(ParseResult.decodeUnknownEither(freezingWhatItBuilds(parameters)))
+  const plain = total(ParseResult.decodeUnknownEither(parameters, { errors: "all" }))
+  return (json) => {
+    const decoded = frozen(json)
+    return Either.isRight(decoded) ? decoded : plain(json)
+  }
+}
+
 /** @internal */
 export const registerTool = (tool: Tool.Any, context: Context.Context<never>): RegisteredTool => ({
   tool,
   context,
-  decode: total(ParseResult.decodeUnknownEither(tool.parameters, { errors: "all" })),
+  decode: decodeFrozen(tool.parameters),
   encodeSuccess: total(ParseResult.encodeUnknownEither(tool.success, { errors: "all" })),
   decodeSuccess: total(ParseResult.decodeUnknownEither(tool.success, { errors: "all" }))
 })
