@@ -10,6 +10,8 @@ import * as Schedule from "effect/Schedule"
 import type * as Scope from "effect/Scope"
 import type { Cancellation } from "../Cancellation.js"
 import * as FileSystem from "../capability/FileSystem.js"
+import * as Task from "../capability/Task.js"
+import * as NodeHttp from "../node/NodeHttp.js"
 import * as NodeProcess from "../node/NodeProcess.js"
 import * as Args from "./args.js"
 import type { BadInput } from "./badInput.js"
@@ -50,12 +52,13 @@ const run = (output: Output, args: Run): Effect.Effect<number, BadInput | Platfo
     const workspace =
       args.plan === undefined ? yield* Workspace.temporary : yield* Workspace.existing(args.workspace ?? ".")
     const files = Layer.provide(FileSystem.layer({ root: workspace }), yield* loadPlatform)
+    const capabilities = Layer.mergeAll(files, NodeProcess.layer, NodeHttp.layer(), Task.layer())
 
     const outcomes = yield* Effect.gen(function* () {
       const display = args.json ? Display.silent : yield* startDisplay(output, plan)
       yield* Stopping.after(args.cancelAfterMillis, stopping, output)
       return yield* runPlan(plan, { workspace, stop: stopping.stop, onEvent: display.show })
-    }).pipe(Effect.scoped, Effect.provide([files, NodeProcess.layer]))
+    }).pipe(Effect.scoped, Effect.provide(capabilities))
     const { signal, stop } = stopping
     const cause = yield* Deferred.poll(stop)
     const report = {

@@ -11,7 +11,9 @@ import * as Stream from "effect/Stream"
 import type * as CancelCause from "../CancelCause.js"
 import type { Cancellation } from "../Cancellation.js"
 import type { FileSystem } from "../capability/FileSystem.js"
+import type { Http } from "../capability/Http.js"
 import type { Process } from "../capability/Process.js"
+import type { Task } from "../capability/Task.js"
 import type * as ToolResult from "../ToolResult.js"
 import * as ToolRuntime from "../ToolRuntime.js"
 import { Instants } from "./instants.js"
@@ -51,6 +53,9 @@ export interface Options {
   readonly onEvent: (event: Event) => void
 }
 
+/** What the tools act with. */
+export type Capabilities = FileSystem | Http | Process | Task
+
 type Runtimes = ReadonlyMap<number | undefined, ToolRuntime.Service>
 
 /** A timeout belongs to a tool. So for each timeout of the plan there is a runtime with tools that have it (L7). */
@@ -58,7 +63,7 @@ const makeRuntimes = (
   plan: Plan.Plan,
   instants: Instants,
   cwd: string
-): Effect.Effect<Runtimes, never, FileSystem | Process | Scope.Scope> =>
+): Effect.Effect<Runtimes, never, Capabilities | Scope.Scope> =>
   Effect.map(
     Effect.forEach(
       new Set(plan.steps.flatMap(({ calls }) => calls.map(({ timeoutMillis }) => timeoutMillis))),
@@ -109,7 +114,7 @@ const watch = (
 export const runPlan = (
   plan: Plan.Plan,
   { onEvent, stop, workspace }: Options
-): Effect.Effect<ReadonlyArray<Outcome>, never, Cancellation | FileSystem | Process> =>
+): Effect.Effect<ReadonlyArray<Outcome>, never, Cancellation | Capabilities> =>
   Effect.gen(function* () {
     const instants = new Instants(plan)
     const runtimes = yield* makeRuntimes(plan, instants, workspace)

@@ -55,7 +55,14 @@ Tools
   read_file    { path }
   list_files   { path? }
   write_file   { path, text }
+  edit_file    { path, edits: [{ find, replace, all? }] }
+  search_files { text, path?, files?, ignoreCase? }
   run_command  { command, args?, stdin?, graceMillis?, mustSucceed? }
                graceMillis: how long it may take to end when it is stopped, before it is killed (default: 3000)
                mustSucceed: an exit code other than 0 is then a failure of the call (default: false)
+  shell        { command }, in a shell that stays
+  fetch_url    { url }; private addresses are refused
+  start_task   { label, command, args? }: a command in the background, stopped when the plan has run
+  task_output  { id, from?, waitMillis? }
+  kill_task    { id }
 `
