@@ -3,10 +3,13 @@ import { AgentEvent, CancelCause, Content, ToolResult } from "quiesce"
 import { Model } from "quiesce/capability"
 import { makeRandom } from "../../src/internal/random.js"
 
+export { makeRandom }
+
 type Event = AgentEvent.AgentEvent
 
-/** A balanced log without its first event, whose numbers begin behind `before` events. */
-export const sessionScript = (seed: number, turns = 4, before = 1): ReadonlyArray<Event> => {
+/** A balanced log without its first event. */
+export const sessionScript = (seed: number, turns = 4): ReadonlyArray<Event> => {
+  const before = 1
   const random = makeRandom(seed)
   const below = random.nextBelow
   const one = <A>(...choices: readonly [A, ...ReadonlyArray<A>]): A => choices[below(choices.length)] ?? choices[0]
