@@ -1,11 +1,11 @@
 /**
- * Finds what an effect leaves behind: fibers, listeners on signals, timers, handles and child processes.
+ * Finds what an effect leaves behind: fibers, listeners on signals, open scopes, timers, handles and child processes.
  *
- * Fibers and listeners are counted at once. Timers, handles and processes count as left only if they are still there
+ * Fibers, listeners and scopes are counted at once. Timers, handles and processes count as left only if they are still there
  * after a grace, since they are the whole process's: what other code (the reports of a test runner, say) starts in the
  * meantime is among them. So check one effect at a time.
  *
- * What it does not do: it does not see scopes that stay open, listeners of signals that it was not given, timers and
+ * What it does not do: it does not see listeners of signals that it was not given, scopes that hold no finalizer, timers and
  * handles that do not keep the process alive (`unref`), requests under way such as a read of a file, a timer that fires
  * within the grace, or a process whose parent has ended. Processes are read from `/proc`: elsewhere than on Linux only
  * their handles are seen. It stops nothing. Node only.
@@ -25,6 +25,7 @@ import { dual } from "effect/Function"
 import * as Supervisor from "effect/Supervisor"
 import { lookUp } from "../internal/node/processTable.js"
 import { OpenResources } from "../internal/testing/openResources.js"
+import { OpenScopes } from "../internal/testing/openScopes.js"
 
 /**
  * Something that was left.
@@ -49,6 +50,13 @@ export type Leak =
       readonly count: number
     }
   | {
+      readonly _tag: "Scope"
+      /** How many finalizers it holds. */
+      readonly finalizers: number
+      /** The span that it was made in, if it was in one. */
+      readonly span: string | undefined
+    }
+  | {
       readonly _tag: "Resource"
       /** As `node:async_hooks` calls it: `Timeout`, `PIPEWRAP`, `TCPSERVERWRAP`, ... */
       readonly type: string
@@ -63,6 +71,8 @@ const describe = (leak: Leak): string => {
       return `fiber ${leak.id} still runs${leak.span === undefined ? "" : ` (in span "${leak.span}")`}`
     case "Listeners":
       return `signal ${leak.index} has ${leak.count} more abort listener${leak.count === 1 ? "" : "s"} than before`
+    case "Scope":
+      return `a scope is still open, with ${leak.finalizers} finalizer${leak.finalizers === 1 ? "" : "s"}${leak.span === undefined ? "" : ` (made in span "${leak.span}")`}`
     case "Resource":
       return `${leak.type} is still open${leak.at === undefined ? "" : ` (made at ${leak.at})`}`
     case "Process":
@@ -222,6 +232,7 @@ const watch = (signals: ReadonlyArray<AbortSignal>) =>
       pids: new Set((yield* processes).map(({ pid }) => pid))
     }
     const supervisor = yield* Supervisor.track
+    const scopes = new OpenScopes()
     const exact = Effect.gen(function* () {
       const daemons = (yield* roots).filter((fiber) => !before.roots.has(fiber))
       const fibers = new Set<Fiber.RuntimeFiber<any, any>>([...(yield* supervisor.value), ...daemons])
@@ -230,6 +241,7 @@ const watch = (signals: ReadonlyArray<AbortSignal>) =>
         const count = (yield* listeners(signal)) - (before.listeners[index] ?? 0)
         if (count > 0) found.push({ _tag: "Listeners", signal, index, count })
       }
+      for (const scope of scopes.left) found.push({ _tag: "Scope", ...scope })
       return found
     })
     const open = new OpenResources()
@@ -240,7 +252,7 @@ const watch = (signals: ReadonlyArray<AbortSignal>) =>
         ...now.filter(({ pid }) => !before.pids.has(pid)).map((process) => ({ _tag: "Process" as const, ...process }))
       ]
     )
-    return { supervisor, exact, open, ofProcess }
+    return { supervisor, scopes, exact, open, ofProcess }
   })
 
 // Real time, on whatever clock the effect itself runs: handles of the process do not follow a test's.
@@ -256,7 +268,8 @@ const patiently = (look: Effect.Effect<ReadonlyArray<Leak>>, millis: number): Ef
 /**
  * Runs `self`, and fails when it leaves something behind.
  *
- * Children that `self` forked count too, unless they have ended: they would live on in the calling fiber. When `self`
+ * Children that `self` forked count too, unless they have ended: they would live on in the calling fiber. So does a scope
+ * that it made, unless it is closed, also where a scope of the caller will close it: check inside of that. When `self`
  * fails, its own failure comes first. Completes when `self` has, at once if nothing is left; an interruption is `self`'s,
  * and what it leaves then is looked for all the same. Nothing is stopped.
  *
@@ -283,9 +296,9 @@ export const check: {
   <A, E, R>(self: Effect.Effect<A, E, R>, options: Options = {}): Effect.Effect<A, E | LeakFailure, R> =>
     Effect.uninterruptibleMask((restore) =>
       Effect.gen(function* () {
-        const { exact, ofProcess, open, supervisor } = yield* watch(options.signals ?? [])
+        const { exact, ofProcess, open, scopes, supervisor } = yield* watch(options.signals ?? [])
         open.watch()
-        const exit = yield* Effect.exit(Effect.supervised(restore(self), supervisor))
+        const exit = yield* Effect.exit(scopes.watch(Effect.supervised(restore(self), supervisor)))
         open.unwatch()
         const atOnce = yield* exact
         const later = yield* patiently(ofProcess, Duration.toMillis(options.grace ?? "250 millis"))

@@ -33,13 +33,13 @@ export * as Explore from "./Explore.js"
 export * as Invariant from "./Invariant.js"
 
 /**
- * Finds what an effect leaves behind: fibers, listeners on signals, timers, handles and child processes.
+ * Finds what an effect leaves behind: fibers, listeners on signals, open scopes, timers, handles and child processes.
  *
- * Fibers and listeners are counted at once. Timers, handles and processes count as left only if they are still there
+ * Fibers, listeners and scopes are counted at once. Timers, handles and processes count as left only if they are still there
  * after a grace, since they are the whole process's: what other code (the reports of a test runner, say) starts in the
  * meantime is among them. So check one effect at a time.
  *
- * What it does not do: it does not see scopes that stay open, listeners of signals that it was not given, timers and
+ * What it does not do: it does not see listeners of signals that it was not given, scopes that hold no finalizer, timers and
  * handles that do not keep the process alive (`unref`), requests under way such as a read of a file, a timer that fires
  * within the grace, or a process whose parent has ended. Processes are read from `/proc`: elsewhere than on Linux only
  * their handles are seen. It stops nothing. Node only.
@@ -47,6 +47,34 @@ export * as Invariant from "./Invariant.js"
  * @since 0.1.0
  */
 export * as Leaks from "./Leaks.js"
+
+/**
+ * A `FileSystem` in memory, and the view that another program would have of it.
+ *
+ * It is the real `FileSystem` over a disk in memory: staging, turns, versions, failures and the instants at which it can be
+ * interrupted are the real ones, so what a test sees of a tool is what would happen on a disk. It needs no platform, and
+ * the explorer can explore it.
+ *
+ * What it does not do: it has one user, no hard links and no limit of space; nothing outside of the test changes it.
+ *
+ * @since 0.1.0
+ */
+export * as MemoryFileSystem from "./MemoryFileSystem.js"
+
+/**
+ * An `Http` whose servers are a function of the test.
+ *
+ * Everything between the tool and the wire is that of the real one: policy, redirects, retries, time limits, caps,
+ * text, the life of a connection. Only the wire is not there: a request is handed to the function, whose answer comes
+ * back piece by piece as it is read. A gate (`Deferred`, `Effect.never`) in the function or in the stream that it answers
+ * with holds the request in any phase, and failing there cuts the connection.
+ *
+ * What it does not do: it sends and unpacks nothing. So bodies are what they are after they were unpacked, and nothing
+ * that is wrong with bytes on a wire or with a certificate can be played. Downloads go to a map.
+ *
+ * @since 0.1.0
+ */
+export * as ScriptedHttp from "./ScriptedHttp.js"
 
 /**
  * A language model that says what a test wrote down, when the test lets it.
@@ -62,6 +90,34 @@ export * as Leaks from "./Leaks.js"
  * @since 0.1.0
  */
 export * as ScriptedModel from "./ScriptedModel.js"
+
+/**
+ * A `Process` whose commands are scripts of a test: nothing of the operating system is started.
+ *
+ * It keeps the promises of the real one where they are about owners, hand-overs and commit points, since both share that
+ * code, and passes the same contract tests. Its processes live on the fiber's `Clock`, so a test can hold them with
+ * `TestClock`, and a scenario of `Explore` can run them.
+ *
+ * What it does not do: it runs no shell (a command of a session is a name and its arguments, divided by blanks), has no
+ * environment, working directory or containment, refuses no options, and writes no files.
+ *
+ * @since 0.1.0
+ */
+export * as ScriptedProcess from "./ScriptedProcess.js"
+
+/**
+ * Says what is wrong with the events of a session: whether everything that began has ended, every call has exactly one
+ * result (L8), numbers only rise, and no input was lost (L11).
+ *
+ * A log is taken as it is: a turn that is still open when it ends has not ended. So look at the log of an agent that is
+ * idle, or of a session that was closed or reopened.
+ *
+ * What it does not do: it compares numbers, ids and places. Whether a result is true, and what the events do to a model's
+ * messages, is not its business; for those there is `Transcript`.
+ *
+ * @since 0.1.0
+ */
+export * as SessionLog from "./SessionLog.js"
 
 /**
  * What a scenario tells the explorer that runs it: which faults may strike, what the outside world may answer, and what

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process"
 import { once } from "node:events"
 import * as net from "node:net"
 import { assert, describe, it } from "@effect/vitest"
-import { Cause, Chunk, Deferred, Effect, Exit, Fiber, Runtime } from "effect"
+import { Cause, Chunk, Deferred, Effect, ExecutionStrategy, Exit, Fiber, Runtime, Scope } from "effect"
 import { Cancellation, Toolkit, ToolRuntime } from "quiesce"
 import { Leaks, Tools } from "quiesce/testing"
 
@@ -54,6 +54,55 @@ describe("Leaks", () => {
         assert.strictEqual(yield* Leaks.check(tidy, { signals: [signal] }), 42)
         assert.strictEqual(yield* tidy.pipe(Leaks.check({ signals: [signal] })), 42)
         assert.strictEqual(yield* tidy.pipe(Leaks.check()), 42)
+      })
+    )
+
+    it.effect("finds a scope that stays open, with what it holds and the span that it was made in", () =>
+      Effect.gen(function* () {
+        const kept: Array<Scope.CloseableScope> = []
+        const opens = Effect.gen(function* () {
+          const scope = yield* Scope.make()
+          kept.push(scope)
+          yield* Scope.addFinalizer(scope, Effect.void)
+          yield* Scope.addFinalizer(scope, Effect.void)
+        }).pipe(Effect.withSpan("opening"))
+        assert.deepStrictEqual(yield* leftBy(opens), [{ _tag: "Scope", finalizers: 2, span: "opening" }])
+        const forked = Effect.flatMap(Effect.fork(opens), Fiber.join)
+        const failure = yield* Effect.flip(Leaks.check(forked, { grace }))
+        assert.include(String(failure.message), 'a scope is still open, with 2 finalizers (made in span "opening")')
+        assert.strictEqual(kept.length, 2)
+      })
+    )
+
+    it.effect("takes a scope that is closed, one that holds nothing, and one of somebody else for none", () =>
+      Effect.gen(function* () {
+        const outer = yield* Scope.make()
+        const tidy = Effect.gen(function* () {
+          yield* Effect.scoped(Effect.addFinalizer(() => Effect.void))
+          yield* Scope.make()
+          yield* Scope.addFinalizer(outer, Effect.void)
+          const own = yield* Scope.make()
+          yield* Scope.addFinalizer(own, Effect.void)
+          yield* Scope.close(yield* Scope.fork(own, ExecutionStrategy.sequential), Exit.void)
+          yield* Scope.close(own, Exit.void)
+        })
+        const beside = Effect.forEach(
+          [1, 2, 3],
+          () =>
+            Effect.zipRight(
+              Effect.yieldNow(),
+              Effect.flatMap(Scope.make(), (scope) => Scope.addFinalizer(scope, Effect.void))
+            ),
+          { discard: true }
+        )
+        const [, , nested] = yield* Effect.all([Leaks.check(tidy), beside, Leaks.check(Leaks.check(tidy))], {
+          concurrency: 3
+        })
+        assert.isUndefined(nested)
+        // When nobody watches any more, scopes are what they were.
+        const after = yield* Scope.make()
+        assert.notProperty(Object.getPrototypeOf(after), "strategy")
+        assert.deepStrictEqual(after.strategy, ExecutionStrategy.sequential)
       })
     )
 

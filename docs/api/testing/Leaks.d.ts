@@ -13,6 +13,10 @@ export type Leak = {
     readonly index: number;
     readonly count: number;
 } | {
+    readonly _tag: "Scope";
+    readonly finalizers: number;
+    readonly span: string | undefined;
+} | {
     readonly _tag: "Resource";
     readonly type: string;
     readonly at: string | undefined;
