@@ -77,6 +77,7 @@ const make = (contents: Contents): Effect.Effect<World, never, Scope.Scope> =>
       files: yield* Layer.build(layer),
       look: Effect.sync(() => lookAt(base)),
       put,
+      discard: (name) => Effect.sync(() => fs.rmSync(path.resolve(root, name), { recursive: true })),
       reset,
       openFiles: Effect.sync(() => openBelow(base)),
       calls: Effect.sync(() => [...platform.calls]),

@@ -1,10 +1,12 @@
 import * as fs from "node:fs"
 import * as path from "node:path"
 import { NodeFileSystem, NodePath } from "@effect/platform-node"
-import { assert, describe, it } from "@effect/vitest"
-import { Cause, Context, Effect, Exit, Layer } from "effect"
+import { assert, describe } from "@effect/vitest"
+import { Cause, Context, Effect, Exit, Fiber, Layer } from "effect"
 import { Cancellation } from "quiesce"
 import { FileSystem } from "quiesce/capability"
+import { MemoryFileSystem, Sim } from "quiesce/testing"
+import { it } from "quiesce/testing/Vitest"
 import { makeFolder } from "../support/folder.js"
 import { sweep, sweepWith } from "../support/sweep.js"
 
@@ -134,4 +136,76 @@ describe("FileSystem (races)", () => {
       }),
     60_000
   )
+
+  describe("explored", () => {
+    /** Two writes, of which the second may wait for the first, under signals of the host. */
+    const twoWrites = (second: string, guarded: boolean) => () =>
+      Effect.gen(function* () {
+        const context = yield* Layer.build(
+          MemoryFileSystem.layer({ files: { file: "old", link: { kind: "link", target: "file" } } })
+        )
+        const memory = Context.get(context, MemoryFileSystem.MemoryFileSystem)
+        const expected = guarded
+          ? (yield* FileSystem.stat("file").pipe(Cancellation.own, Effect.provide(context))).version
+          : undefined
+        const controllers = [new AbortController(), new AbortController()] as const
+        const write = (path: string, text: string, { signal }: AbortController) =>
+          FileSystem.writeText(path, text, { expected }).pipe(
+            Effect.match({ onSuccess: () => "done", onFailure: ({ reason }) => reason }),
+            Cancellation.ownSignal(signal),
+            Effect.provide(context)
+          )
+        const fibers = [
+          yield* Sim.fork("first")(write("file", "first", controllers[0])),
+          yield* Sim.fork("second")(write(second, "second", controllers[1]))
+        ]
+        yield* Sim.abort(controllers[0], undefined, "cancel first")
+        yield* Sim.abort(controllers[1], undefined, "cancel second")
+        const exits = yield* Effect.forEach(fibers, Fiber.await)
+        const [one = "", two = ""] = exits.map((exit) => (Exit.isSuccess(exit) ? exit.value : "stopped"))
+        const { file = "gone", ...others } = yield* memory.files
+        assert.deepStrictEqual(others, { link: "-> file" }, "nothing staged is left")
+        assert.deepStrictEqual(yield* memory.openFiles, [])
+        // What is there is what the last one that succeeded wrote, or one that was stopped too late.
+        if (one !== "stopped" && two !== "stopped") {
+          assert.sameMembers([one, two], guarded ? ["done", "StaleVersion"] : ["done", "done"])
+          if (guarded) assert.strictEqual(file, one === "done" ? "first" : "second")
+        }
+        if (one === "stopped" && two === "done") assert.strictEqual(file, "second")
+        if (two === "stopped" && one === "done") assert.include(["first", "second"], file)
+        if (two === "StaleVersion" && one === "stopped") assert.strictEqual(file, "first")
+        const outcome = `${one} ${two} ${file}`
+        yield* Sim.outcome(outcome)
+        return outcome
+      })
+
+    it.explore(
+      "206: two guarded writes of one target by two spellings, either cancelled at any instant: one wins, or nobody has",
+      twoWrites("link", true),
+      {
+        preemptions: 0,
+        faults: 1,
+        granularity: "effect",
+        expect: [
+          "done StaleVersion first",
+          "stopped done second", // before its commit point
+          "stopped StaleVersion first", // behind it
+          "done stopped first"
+        ]
+      },
+      120_000
+    )
+
+    it.explore(
+      "204, 206: two writes under one spelling: the first to come is the first to write, cancelled or not",
+      twoWrites("file", false),
+      {
+        preemptions: 0,
+        faults: 1,
+        granularity: "effect",
+        expect: ["done done second", "stopped done second", "done stopped first", "done stopped second"]
+      },
+      120_000
+    )
+  })
 })

@@ -555,6 +555,118 @@ const mutations = [
     replace: "this.seen ??= ({",
     tests: "test/laws/L14",
     name: "no stage can write"
+  },
+  {
+    law: "Q1 turn",
+    file: "src/internal/capability/fileSystem/targetQueue.ts",
+    find: "if (this.areInConflict(other, ticket)) ticket.ahead++",
+    replace: "void other",
+    tests: "test/internal/capability/fileSystem/targetQueue.race",
+    name: "three changes of one target"
+  },
+  {
+    law: "Q2 waiter leaves",
+    file: "src/internal/capability/fileSystem/targetQueue.ts",
+    find: "return Effect.onExit(run, () => Effect.sync(() => this.giveBack(ticket))) // Q2, Q4",
+    replace: "return Effect.tap(run, () => Effect.sync(() => this.giveBack(ticket)))",
+    tests: "test/internal/capability/fileSystem/targetQueue.race",
+    name: "three changes of one target"
+  },
+  {
+    law: "Q2 at once",
+    file: "src/internal/capability/fileSystem/targetQueue.ts",
+    find: "Effect.flatMap(restore(ticket.turn.wait()), () => use(true)) // Q1",
+    replace: "Effect.flatMap(ticket.turn.wait(), () => use(true))",
+    tests: "test/internal/capability/fileSystem/targetQueue.race",
+    name: "a waiter that is interrupted ends"
+  },
+  {
+    law: "Q2 only those behind",
+    file: "src/internal/capability/fileSystem/targetQueue.ts",
+    find: "if (other.number < ticket.number || !this.areInConflict(other, ticket)) continue",
+    replace: "if (!this.areInConflict(other, ticket)) continue",
+    tests: "test/internal/capability/fileSystem/targetQueue.race",
+    name: "three changes of one target"
+  },
+  {
+    law: "Q3 not kept",
+    file: "src/internal/capability/fileSystem/targetQueue.ts",
+    find: "this.tickets.delete(ticket) // Q3",
+    replace: "",
+    tests: "test/internal/capability/fileSystem/targetQueue.race",
+    name: "three changes of one target"
+  },
+  {
+    law: "file turns",
+    file: "src/internal/capability/fileSystem/operations.ts",
+    find: "if (!hasWaited) return",
+    replace: "if (hasWaited || !hasWaited) return",
+    tests: "test/testing/MemoryFileSystem",
+    name: "changes of other targets do not wait"
+  },
+  {
+    law: "file spellings in order",
+    file: "src/internal/capability/fileSystem/operations.ts",
+    find: "const drawn = spellings.inTurn(restore, words, () =>",
+    replace: "const drawn = new TargetQueue().inTurn(restore, words, () =>",
+    tests: "test/testing/MemoryFileSystem",
+    name: "also when the platform answers in another"
+  },
+  {
+    law: "W1 versions",
+    file: "src/internal/capability/fileSystem/writeText.ts",
+    find: "yield* call(fs.utimes(at, later, later)) // W1",
+    replace: "void later",
+    tests: "test/testing/MemoryFileSystem",
+    name: "no version comes again"
+  },
+  {
+    law: "W2 guarded",
+    file: "src/internal/capability/fileSystem/writeText.ts",
+    find: "writeChunks(platform, at, chunksOf(text), target), mayWrite)",
+    replace: "writeChunks(platform, at, chunksOf(text), target), Effect.void)",
+    tests: "test/testing/MemoryFileSystem",
+    name: "another program changes the file during writeAll"
+  },
+  {
+    law: "explored W2 guarded in turn",
+    file: "src/internal/capability/fileSystem/operations.ts",
+    find: "const targets = new TargetQueue((one, other) => contains(services, one, other) || contains(services, other, one))",
+    replace: "const targets = new TargetQueue(() => false)",
+    tests: "test/capability/FileSystem.race",
+    name: "two guarded writes of one target"
+  },
+  {
+    law: "F3 before the commit point",
+    file: "src/internal/capability/fileSystem/problem.ts",
+    find: "Effect.zipRight(restore(Effect.void), finish(self)) // L3, L4",
+    replace: "finish(self)",
+    tests: "test/testing/MemoryFileSystem",
+    name: "writeText over a file"
+  },
+  {
+    law: "F4 nothing staged is left",
+    file: "src/internal/capability/fileSystem/staging.ts",
+    find: "const discard = ({ finish, fs }: Platform",
+    replace: "const discard = ({ call: finish, fs }: Platform",
+    tests: "test/testing/MemoryFileSystem",
+    name: "writeText over a file"
+  },
+  {
+    law: "links are not followed",
+    file: "src/internal/capability/fileSystem/remove.ts",
+    find: "mustBeReal(platform, path.dirname(entry)),",
+    replace: "Effect.void,",
+    tests: "test/testing/MemoryFileSystem",
+    name: "a link that is swapped in for a folder"
+  },
+  {
+    law: "L3 streams in clean-up",
+    file: "src/internal/capability/fileSystem/ownedStream.ts",
+    find: "yield* Effect.addFinalizer(() => Effect.zipRight(mailbox.shutdown, Fiber.await(fiber)))",
+    replace: "void fiber",
+    tests: "test/testing/MemoryFileSystem",
+    name: "clean-up in a protected region can stream"
   }
 ]
 

@@ -19,6 +19,7 @@ const make = (contents: Contents): Effect.Effect<World, never, Scope.Scope> =>
         Object.fromEntries(Object.entries(seen).map(([path, content]) => [path.replace(/^\/base\//, "/"), content]))
       ),
       put: memory.put.bind(memory),
+      discard: memory.discard.bind(memory),
       reset,
       openFiles: Effect.map(memory.openFiles, (open) => open.length),
       calls: memory.calls,

@@ -74,6 +74,8 @@ const mayRead = (node: Node): boolean => (node.mode & 0o400) !== 0
 export class Disk {
   readonly root: FolderNode = { kind: "folder", ino: 1, entries: new Map(), mode: 0o755, mtime: 0 }
   private inodes = 1
+  /** Numbers of files that were replaced. They are used again, as real systems do. */
+  private readonly free: Array<number> = []
   private temporary = 0
 
   walk(path: string, follow: boolean): Spot | Refused {
@@ -128,7 +130,7 @@ export class Disk {
     const { folder, name, node } = spot
     if (folder === undefined || (node !== undefined && options.byForce !== true)) return new Refused("EEXIST")
     if (!mayWrite(folder) && options.byForce !== true) return new Refused("EACCES")
-    const made = make(++this.inodes)
+    const made = make(this.free.pop() ?? ++this.inodes)
     folder.entries.set(name, made)
     return made
   }
@@ -214,6 +216,7 @@ export class Disk {
       if (node.kind !== "folder") return new Refused("EISDIR")
       if (there.entries.size > 0) return new Refused("ENOTEMPTY")
     } else if (there !== undefined && node.kind === "folder") return new Refused("ENOTDIR")
+    if (there !== undefined && there !== node) this.free.push(there.ino)
     source.folder.entries.delete(source.name)
     target.folder.entries.set(target.name, node)
     return undefined

@@ -22,6 +22,7 @@ export interface World {
   readonly files: Context.Context<FileSystem.FileSystem>
   readonly look: Effect.Effect<Files>
   readonly put: (path: string, content: MemoryFileSystem.Content) => Effect.Effect<void>
+  readonly discard: (path: string) => Effect.Effect<void>
   /** Puts everything back to `contents`. */
   readonly reset: (contents: Contents) => Effect.Effect<void>
   readonly openFiles: Effect.Effect<number>
@@ -267,7 +268,7 @@ const silent = Logger.replace(Logger.defaultLogger, Logger.none)
 const never = (): Effect.Effect<void> => Effect.void
 
 /** Holds the `nth` call, counted over all methods, or fails it. */
-const atCall = (
+export const atCall = (
   world: World,
   nth: number,
   when: "before" | "after",

@@ -9,7 +9,7 @@ import { lookAgain } from "./info.js"
 import { contains, type Place, pathOf } from "./locate.js"
 import type { Platform, Problem } from "./problem.js"
 import { openFile } from "./read.js"
-import { mustBeFolder } from "./remove.js"
+import { mustBeReal } from "./remove.js"
 import { staged, type Target, targetOf } from "./staging.js"
 import { type Attributes, writeChunks } from "./writeText.js"
 
@@ -22,15 +22,16 @@ export interface CopyOptions {
 const copyFile = (platform: Platform, from: string, at: string, attributes: Attributes): Effect.Effect<void, Problem> =>
   Effect.gen(function* () {
     const { next } = yield* openFile(platform, from, Number.POSITIVE_INFINITY)
+    yield* mustBeReal(platform, from) // what is open is what was meant
     yield* writeChunks(platform, at, next, attributes)
   }).pipe(Effect.scoped)
 
 const copyFolder = (platform: Platform, from: string, at: string, mode: number): Effect.Effect<void, Problem> => {
   const { call, fs, path } = platform
   return Effect.gen(function* () {
-    yield* mustBeFolder(platform, from)
     yield* call(fs.makeDirectory(at))
     const names = yield* call(fs.readDirectory(from))
+    yield* mustBeReal(platform, from) // what was read is what was meant
     yield* Effect.forEach(
       [...names].sort(),
       (name) => copyEntry(platform, path.join(from, name), path.join(at, name)),

@@ -15,19 +15,20 @@ interface Progress {
 }
 
 /**
- * Fails unless a folder is still where it was found: a link that was put in its place would lead us elsewhere.
+ * Fails unless a path is still without links: one that was put in the place of a folder would lead us elsewhere. As near
+ * to its use as a platform allows that knows no open folders: between the two a program can still swap it.
  *
  * @internal
  */
-export const mustBeFolder = ({ call, fs }: Platform, folder: string): Effect.Effect<void, Problem> =>
-  Effect.flatMap(call(fs.realPath(folder)), (real) =>
-    real === folder ? Effect.void : Effect.fail({ reason: "NotADirectory", detail: "a folder in it became a link" })
+export const mustBeReal = ({ call, fs }: Platform, path: string): Effect.Effect<void, Problem> =>
+  Effect.flatMap(call(fs.realPath(path)), (real) =>
+    real === path ? Effect.void : Effect.fail({ reason: "NotADirectory", detail: "a folder in it became a link" })
   )
 
 const removeFolder = (platform: Platform, folder: string, progress: Progress): Effect.Effect<void, Problem> => {
   const { call, fs, path } = platform
   return Effect.gen(function* () {
-    yield* mustBeFolder(platform, folder)
+    yield* mustBeReal(platform, folder)
     const names = yield* call(fs.readDirectory(folder))
     yield* Effect.forEach([...names].sort(), (name) => removeEntry(platform, path.join(folder, name), progress), {
       discard: true
@@ -38,13 +39,17 @@ const removeFolder = (platform: Platform, folder: string, progress: Progress): E
   })
 }
 
-const removeEntry = (platform: Platform, entry: string, progress: Progress): Effect.Effect<void, Problem> =>
-  Effect.flatMap(lookAgain(platform, entry), (info) => {
+const removeEntry = (platform: Platform, entry: string, progress: Progress): Effect.Effect<void, Problem> => {
+  const { call, fs, path } = platform
+  return Effect.flatMap(lookAgain(platform, entry), (info) => {
     if (info === undefined) return Effect.void
-    return info.kind === "directory"
-      ? removeFolder(platform, entry, progress)
-      : Effect.map(platform.call(platform.fs.remove(entry, { force: true })), () => void progress.removed++)
+    if (info.kind === "directory") return removeFolder(platform, entry, progress)
+    return Effect.zipRight(
+      mustBeReal(platform, path.dirname(entry)),
+      Effect.map(call(fs.remove(entry, { force: true })), () => void progress.removed++)
+    )
   })
+}
 
 /**
  * Gives how many entries were removed. What is removed stays removed, so failures say it too, and an interruption is
