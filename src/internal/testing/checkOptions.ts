@@ -1,7 +1,25 @@
 /**
  * Refuses options that mean nothing, before anything is run: a bound of NaN would be exhausted at once, and say so.
  */
-import type { ExplorationOptions } from "./exploration.js"
+
+interface Sample {
+  readonly runs: number
+  readonly seed?: number | undefined
+  readonly strategy?: string | { readonly pct: number } | undefined
+}
+
+/** Those of `Explore.check` that may mean nothing: JavaScript, and a cast, pass any. */
+interface Checked {
+  readonly faults?: number | undefined
+  readonly preemptions?: number | undefined
+  readonly answers?: number | undefined
+  readonly granularity?: string | undefined
+  readonly reduction?: string | undefined
+  readonly timers?: string | undefined
+  readonly maxSteps?: number | undefined
+  readonly sample?: Sample | undefined
+  readonly maxSchedules?: number | undefined
+}
 
 const wholeNumber = (name: string, value: number | undefined, least: number): string | undefined =>
   value === undefined || (Number.isSafeInteger(value) && value >= least)
@@ -13,8 +31,7 @@ const oneOf = (name: string, value: unknown, words: ReadonlyArray<string>): stri
     ? undefined
     : `${name} is ${JSON.stringify(value)}, and must be one of ${words.join(", ")}`
 
-const problemOfSample = (sample: NonNullable<ExplorationOptions<never, never>["sample"]>): string | undefined => {
-  const { runs, seed, strategy = "uniform" } = sample
+const problemOfSample = ({ runs, seed, strategy = "uniform" }: Sample): string | undefined => {
   return (
     wholeNumber("sample.runs", runs, 1) ??
     wholeNumber("sample.seed", seed, 0) ??
@@ -29,8 +46,8 @@ const problemOfSample = (sample: NonNullable<ExplorationOptions<never, never>["s
  *
  * @internal
  */
-export const problemOfOptions = <A, E>(options: ExplorationOptions<A, E>): string | undefined => {
-  const { granularity, maxSchedules, sample, timers } = options
+export const problemOfOptions = (options: Checked): string | undefined => {
+  const { granularity, maxSchedules, reduction, sample, timers } = options
   return (
     wholeNumber("faults", options.faults, 0) ??
     wholeNumber("preemptions", options.preemptions, 0) ??
@@ -40,6 +57,10 @@ export const problemOfOptions = <A, E>(options: ExplorationOptions<A, E>): strin
     (maxSchedules === Number.POSITIVE_INFINITY ? undefined : wholeNumber("maxSchedules", maxSchedules, 1)) ??
     oneOf("granularity", granularity, ["op", "effect", "suspension"]) ??
     oneOf("timers", timers, ["quiescent", "any"]) ??
+    oneOf("reduction", reduction, ["none", "happens-before"]) ??
+    (sample !== undefined && reduction === "happens-before"
+      ? "reduction has no meaning for schedules that are drawn at random: leave it or sample out"
+      : undefined) ??
     (sample === undefined ? undefined : problemOfSample(sample))
   )
 }
