@@ -13,12 +13,13 @@
  */
 import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
-import type { Cancellation } from "../Cancellation.js"
+import { type Cancellation, timerMillis } from "../Cancellation.js"
 import * as Content from "../Content.js"
 import { deliver } from "../internal/capability/model/delivery.js"
 import { describeThrown } from "../internal/thrown.js"
@@ -403,6 +404,29 @@ const lastOf = (exit: Exit.Exit<void>): Chunk => {
 const failed = (error: Problem): Finish => ({ _tag: "Finish", reason: "error", error })
 
 /**
+ * How a provider is watched.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface LayerOptions {
+  /**
+   * How long a provider may send nothing while a chunk is waited for. An empty piece of its stream counts as something. A
+   * provider that takes longer is stopped and awaited, and its answer ends with `TIMEOUT`. `Infinity` for no limit.
+   * Default: 5 minutes.
+   */
+  readonly idleTimeout?: Duration.DurationInput | undefined
+}
+
+const watchdogOf = ({ idleTimeout = "5 minutes" }: LayerOptions) => {
+  const duration = Duration.decode(idleTimeout)
+  if (!Duration.isFinite(duration)) return undefined
+  const millis = timerMillis(duration, "idleTimeout")
+  const message = `the provider sent nothing for ${millis} milliseconds. Try again, or give it a longer \`idleTimeout\``
+  return { millis, last: failed({ code: "TIMEOUT", message, isRetryable: true }) }
+}
+
+/**
  * Layer that asks with `ask`, and makes it keep the contract of `Service.stream`.
  *
  * `ask` opens what it needs inside its stream, and says what goes wrong in its last chunk. It is pulled only while a
@@ -428,9 +452,11 @@ const failed = (error: Problem): Finish => ({ _tag: "Finish", reason: "error", e
  * @category layers
  */
 export const layer = <R = never>(
-  ask: (request: Request) => Stream.Stream<Chunk, never, R>
-): Layer.Layer<Model, never, Exclude<R, Cancellation>> =>
-  Layer.effect(
+  ask: (request: Request) => Stream.Stream<Chunk, never, R>,
+  options: LayerOptions = {}
+): Layer.Layer<Model, never, Exclude<R, Cancellation>> => {
+  const watchdog = watchdogOf(options)
+  return Layer.effect(
     Model,
     Effect.map(
       Effect.context<Exclude<R, Cancellation>>(),
@@ -441,11 +467,13 @@ export const layer = <R = never>(
             stream: Stream.suspend(() => ask(request)) as Stream.Stream<Chunk, never, Exclude<R, Cancellation>>,
             context,
             isLast: ({ _tag }) => _tag === "Finish",
-            lastOf
+            lastOf,
+            watchdog
           })
       })
     )
   )
+}
 
 /**
  * A block of an answer, and whether more of it may come.

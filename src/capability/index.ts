@@ -17,13 +17,32 @@ export * as Approval from "./Approval.js"
  * Files and folders.
  *
  * Each operation is done, or it has not happened: when it completes, in whatever way, none of its calls to the platform
- * still runs (L3), and an interruption that found it in the middle has left nothing behind. To get there each single
- * call to the platform is awaited, and an interruption takes effect between two of them (L4): after a read or a write
- * of at most 1 MiB.
+ * still runs (L3), and an interruption that found it in the middle has left nothing behind. (`remove` is the exception:
+ * what is gone is gone, and it says how much.) To get there each single call to the platform is awaited, and an
+ * interruption takes effect between two of them (L4): after a read or a write of at most 1 MiB.
+ *
+ * Changes (`writeText`, `editText`, `remove`, `copy`) of one target take turns: first come, first served, under whatever
+ * spelling or link. A folder and what is below it count as one target. Who is interrupted while waiting leaves the line
+ * at once. Reads do not wait: they see the state before a change or after it. The line is that of a layer; other layers
+ * and other programs are met by versions.
+ *
+ * Long because each operation carries its contract; how they work is in `internal/capability/fileSystem/`.
  *
  * @since 0.1.0
  */
 export * as FileSystem from "./FileSystem.js"
+
+/**
+ * Requests over HTTP.
+ *
+ * Each request has a connection of its own, and an operation completes, in whatever way, only when the connections that
+ * it opened are closed (L3). A stop closes the socket first and is answered after its close. What the caller's cancel
+ * does is an interruption; what the operation's own time limit does is a failure, `TimedOut`. The first of the two
+ * counts, and the other does not change it (L6, L7).
+ *
+ * @since 0.1.0
+ */
+export * as Http from "./Http.js"
 
 /**
  * Language models that answer as a stream.
@@ -39,6 +58,16 @@ export * as FileSystem from "./FileSystem.js"
  * @since 0.1.0
  */
 export * as Model from "./Model.js"
+
+/**
+ * Language models of providers that speak OpenAI's chat completions, over `Http`.
+ *
+ * Platform-free, so it stands beside the capabilities that it connects: the sockets are those of the `Http` in the context,
+ * and so is what they may reach (a server on this machine must be allowed there).
+ *
+ * @since 0.1.0
+ */
+export * as OpenAiModel from "./OpenAiModel.js"
 
 /**
  * Runs commands of the operating system and waits for all that they started.

@@ -158,7 +158,7 @@ class Prompter<R> {
 
 /**
  * Makes a model whose n-th answer is the n-th of `answers`, or what `answers` says of the request and its index. A request
- * too many is answered by a `Finish` that says so.
+ * too many is answered by a `Finish` that says so. Nothing watches how long it takes, unless `idleTimeout` says so.
  *
  * As any model it keeps the contract of `Model.Service.stream`: it stops at once when it is told to, runs the finalizers
  * of its steps, and is awaited.
@@ -186,11 +186,14 @@ class Prompter<R> {
  * @since 0.1.0
  * @category constructors
  */
-export const make = <R = never>(answers: Answers<R>): Effect.Effect<Scripted<R>> =>
+export const make = <R = never>(
+  answers: Answers<R>,
+  { idleTimeout = Number.POSITIVE_INFINITY }: Model.LayerOptions = {}
+): Effect.Effect<Scripted<R>> =>
   Effect.sync(() => {
     const prompter = new Prompter(answers)
     return {
-      layer: Model.layer((request) => prompter.answer(request)),
+      layer: Model.layer((request) => prompter.answer(request), { idleTimeout }),
       requests: Effect.sync(() => [...prompter.requests]),
       awaitRequest: (count = 1) => Effect.suspend(() => prompter.arrival(count).wait()),
       running: Effect.sync(() => prompter.running)

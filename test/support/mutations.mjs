@@ -667,6 +667,14 @@ const mutations = [
     replace: "void fiber",
     tests: "test/testing/MemoryFileSystem",
     name: "clean-up in a protected region can stream"
+  },
+  {
+    law: "explored D3 no chunk after a cancel",
+    file: "src/internal/capability/model/delivery.ts",
+    find: "if (this.owner.cause !== undefined) return Effect.zipRight(this.ended.wait(), Effect.interrupt) // D3",
+    replace: "",
+    tests: "test/capability/Model.race",
+    name: "the owner is cancelled before every operation"
   }
 ]
 

@@ -66,6 +66,7 @@ export const modelContract = (
         const received = yield* Stream.mapEffect(Model.stream(request), (chunk) =>
           Effect.map(world.open, (open) => {
             if (chunk._tag === "Finish") assert.strictEqual(open, 0, "the Finish is delivered, and something is open")
+            else assert.strictEqual(open, 1)
             return chunk
           })
         ).pipe(Stream.runCollect, Cancellation.own, Effect.provide(world.model))

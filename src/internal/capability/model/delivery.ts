@@ -12,6 +12,7 @@
  * D3. Nothing is handed over once the owner is cancelled.
  * D4. Exactly one last element is handed over, when the fiber has ended, and nothing behind it.
  * D5. Whoever stops the consumer stops the fiber, and waits until it has ended (L4).
+ * D6. The watchdog runs only while the fiber pulls, and begins anew with each piece that comes, an empty one too.
  */
 import * as Cause from "effect/Cause"
 import * as Chunk from "effect/Chunk"
@@ -30,6 +31,7 @@ import type { Owner } from "../../cancellation/owner.js"
 import { report } from "../../report.js"
 import { Settlement } from "../../settlement.js"
 import { type Origin, originOf, startFiber } from "../../startFiber.js"
+import { startTimer } from "../../timer.js"
 
 /**
  * A stream of a provider, and what its elements mean.
@@ -45,6 +47,8 @@ export interface Provided<A, R> {
   readonly isLast: (element: A) => boolean
   /** The last element where the provider gave none: it ended by itself, or failed with a defect or an interruption. */
   readonly lastOf: (exit: Exit.Exit<void>) => A
+  /** How long a pull may take, and the last element where one took longer. */
+  readonly watchdog: { readonly millis: number; readonly last: A } | undefined
 }
 
 class Delivery<A, R> {
@@ -60,6 +64,8 @@ class Delivery<A, R> {
   /** What the consumer waits for, while it does. */
   private reply: Settlement<void> | undefined
   private wanted = new Settlement<void>()
+  private disarm: (() => void) | undefined
+  private isIdle = false
 
   constructor(provided: Provided<A, R>, owner: Owner, origin: Origin) {
     this.provided = provided
@@ -68,6 +74,7 @@ class Delivery<A, R> {
     const drive = Cancellation.operation(this.drive(), provided.name) // D1
     this.fiber = startFiber(drive, contextOf(provided.context, owner, origin), origin)
     this.fiber.addObserver((exit) => {
+      this.disarm?.() // L3
       this.ended.settle(exit)
       this.answer()
     })
@@ -79,6 +86,7 @@ class Delivery<A, R> {
       const pull = yield* Stream.toPull(self.provided.stream)
       while (Option.isNone(self.last)) {
         yield* self.wanted.wait() // D2
+        self.watch()
         self.take(yield* pull)
       }
     }).pipe(
@@ -87,7 +95,21 @@ class Delivery<A, R> {
     )
   }
 
+  private watch(): void {
+    const { watchdog } = this.provided
+    if (watchdog === undefined) return
+    this.disarm = startTimer(this.origin, watchdog.millis, () => {
+      this.isIdle = true
+      this.stop()
+    })
+  }
+
+  private stop(): void {
+    this.fiber.unsafeInterruptAsFork(FiberId.none)
+  }
+
   private take(elements: Chunk.Chunk<A>): void {
+    this.disarm?.() // D6
     const all = Chunk.toReadonlyArray(elements)
     const end = all.findIndex(this.provided.isLast)
     if (end !== -1) this.last = Option.some(all[end] as A)
@@ -128,14 +150,19 @@ class Delivery<A, R> {
       if (isInterrupted && this.isStopped) return Effect.interrupt
       this.isOver = true
       if (Exit.isFailure(exit)) this.warn(exit.cause)
-      return Effect.succeed(Chunk.of(Option.getOrElse(this.last, () => this.provided.lastOf(exit))))
+      return Effect.succeed(Chunk.of(Option.getOrElse(this.last, () => this.lastOf(exit))))
     })
   })
+
+  private lastOf(exit: Exit.Exit<void>): A {
+    const { lastOf, watchdog } = this.provided
+    return this.isIdle && watchdog !== undefined ? watchdog.last : lastOf(exit)
+  }
 
   /** Stops the provider, if it still runs, and waits until it has ended. */
   readonly close: Effect.Effect<void> = Effect.suspend(() => {
     this.isDropped = true
-    this.fiber.unsafeInterruptAsFork(FiberId.none) // D5
+    this.stop() // D5
     return Effect.map(this.ended.wait(), (exit) => {
       // Of a cancelled owner it is known already: an operation leaves its failures there.
       if (Exit.isFailure(exit) && !this.isOver && this.owner.cause === undefined) this.warn(exit.cause)
