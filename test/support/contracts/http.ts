@@ -335,6 +335,7 @@ export const httpContract = (setup: Setup): void => {
           const { file, http, open, run, staged, url } = yield* using(() => Effect.succeed({ body }))
           const { exit } = yield* start(how, run[name](http, { url: url("a.test", "/") }))
           yield* Deferred.await(halfway)
+          if (name === "download") yield* waitUntil(() => staged() === 1)
           const ended = yield* exit
           assert.strictEqual(open(), 0)
           interruptedOnly(ended)

@@ -5,7 +5,7 @@
  *
  * H1. At most one exchange is open. The next one is opened when the last is closed (L3).
  * H2. The first of its end, its failure, the time and a stop counts; whatever comes later changes nothing (L6, L7).
- * H3. Nothing is opened after the time is over, or after a stop (L10).
+ * H3. Nothing is opened after the time is over.
  * H4. When it is closed no timer is left, the connection is closed, the source of an upload is finalised, and it is a
  *     member of no owner (L3, L10).
  */
@@ -43,7 +43,6 @@ export class Conversation implements Member {
   private exchange: Exchange | undefined
   private upload: Fiber.RuntimeFiber<void> | undefined
   private timeIsOver: Problem | undefined
-  private isStopped = false
   private disarm: (() => void) | undefined
   private pause: Settlement<Outcome<void>> | undefined
   private isClosed = false
@@ -71,7 +70,6 @@ export class Conversation implements Member {
     return Effect.suspend(() => {
       const refused = this.timeIsOver ?? this.transport.admit(outgoing.url)
       if (refused !== undefined) return Effect.fail(refused) // H3
-      if (this.isStopped) return Effect.interrupt // H3
       const exchange = this.transport.open(outgoing, this.origin)
       this.exchange = exchange
       this.upload = upload(exchange)
@@ -161,7 +159,6 @@ export class Conversation implements Member {
   }
 
   private stopAll(): void {
-    this.isStopped = true
     this.end(stopped)
   }
 
