@@ -7,6 +7,16 @@
  */
 
 /**
+ * Sends requests on Node, each on a socket of its own.
+ *
+ * There is no pool: a connection that is kept for later belongs to nobody, and nobody could wait for its close. So a
+ * request costs a connect, and over TLS a handshake, more than with an agent.
+ *
+ * @since 0.1.0
+ */
+export * as NodeHttp from "./NodeHttp.js"
+
+/**
  * Runs commands on Node, each in a process group of its own.
  *
  * For Linux, where `/proc` tells who is alive. On other POSIX systems the same is done with less knowledge: zombies count

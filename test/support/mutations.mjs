@@ -675,6 +675,94 @@ const mutations = [
     replace: "",
     tests: "test/capability/Model.race",
     name: "the owner is cancelled before every operation"
+  },
+  {
+    law: "Http L3 closed first",
+    file: "src/internal/capability/http/service.ts",
+    find: "Effect.ensuring(used, conversation.close)",
+    replace: "used",
+    tests: "test/capability/Http.race",
+    name: "its time, a cancel and the answer"
+  },
+  {
+    law: "Http H1 close awaited",
+    file: "src/internal/capability/http/conversation.ts",
+    find: "Effect.zipRight(finalised, exchange.closed.wait())",
+    replace: "Effect.asVoid(finalised)",
+    tests: "test/capability/Http.race",
+    name: "its time, a cancel and the answer"
+  },
+  {
+    law: "Http H4 source finalised",
+    file: "src/internal/capability/http/conversation.ts",
+    find: "upload === undefined ? Effect.void : Fiber.interrupt(upload)",
+    replace: "Effect.succeed(upload)",
+    tests: "test/capability/Http.race",
+    name: "an upload that fails"
+  },
+  {
+    law: "Http H3 time is over",
+    file: "src/internal/capability/http/conversation.ts",
+    find: "const refused = this.timeIsOver ?? this.transport.admit(outgoing.url)",
+    replace: "const refused = this.transport.admit(outgoing.url)",
+    tests: "test/capability/Http.race",
+    name: "a back-off, its time and a cancel"
+  },
+  {
+    law: "Http H4 timer",
+    file: "src/internal/capability/http/conversation.ts",
+    find: "this.stopAll()\n    this.disarm?.() // H4",
+    replace: "this.stopAll()",
+    tests: "test/testing/ScriptedHttp",
+    name: "leaves no timer"
+  },
+  {
+    law: "Http L3 owner",
+    file: "src/internal/capability/http/conversation.ts",
+    find: "this.owner?.join(this)",
+    replace: "",
+    tests: "test/testing/ScriptedHttp",
+    name: "an owner does not end before a response"
+  },
+  {
+    law: "Http H1 redirect",
+    file: "src/internal/capability/http/service.ts",
+    find: "yield* conversation.drop // H1",
+    replace: "",
+    tests: "test/testing/ScriptedHttp",
+    name: "that a redirect has led it to"
+  },
+  {
+    law: "Http X2 look-up awaited",
+    file: "src/internal/node/http/exchange.ts",
+    find: "if (!this.isOpen && this.lookups === 0)",
+    replace: "if (!this.isOpen)",
+    tests: "test/node/NodeHttp",
+    name: "a name that is being looked up"
+  },
+  {
+    law: "Http X5 address",
+    file: "src/internal/node/http/exchange.ts",
+    find: "refused === undefined ? null : new Refused(refused)",
+    replace: "null",
+    tests: "test/node/NodeHttp",
+    name: "its address then, not before, decides"
+  },
+  {
+    law: "Http X6 reset",
+    file: "src/internal/node/http/exchange.ts",
+    find: "raw.resetAndDestroy() // X6",
+    replace: "raw.destroy()",
+    tests: "test/node/NodeHttp",
+    name: "in the middle of an upload"
+  },
+  {
+    law: "Http G3 staging",
+    file: "src/internal/capability/http/service.ts",
+    find: ".pipe(Effect.tapErrorCause(() => staging.discard))",
+    replace: "",
+    tests: "test/node/NodeHttp",
+    name: "download closes its connection first, in the middle of the body"
   }
 ]
 
