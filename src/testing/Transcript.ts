@@ -7,7 +7,7 @@
  * unique: two calls with one id need two results.
  *
  * What it does not do: it compares ids and places, nothing else. Whether a result is true, and whether the messages have
- * the shape that a provider demands in other ways, is not its business.
+ * the shape that a provider demands in other ways, is not its business: see `MessageRules`.
  *
  * @since 0.1.0
  */
@@ -266,6 +266,24 @@ const words: { readonly [tag in Problem["_tag"]]: string } = {
 }
 
 /**
+ * Says in words what is wrong.
+ *
+ * @example
+ * ```ts
+ * import * as assert from "node:assert"
+ * import { Transcript } from "quiesce/testing"
+ *
+ * const [problem] = Transcript.problems([Transcript.calls("a")])
+ * assert.ok(problem !== undefined)
+ * assert.strictEqual(Transcript.describe(problem), `"a" has no result`)
+ * ```
+ *
+ * @since 0.1.0
+ * @category converting
+ */
+export const describe = ({ _tag, callId }: Problem): string => `"${callId}" ${words[_tag]}`
+
+/**
  * A transcript that a model must not be shown.
  *
  * @since 0.1.0
@@ -275,7 +293,7 @@ export class TranscriptFailure extends Data.TaggedError("TranscriptFailure")<{
   readonly problems: ReadonlyArray<Problem>
 }> {
   override get message(): string {
-    const lines = this.problems.map(({ _tag, callId, entry }) => `  "${callId}" ${words[_tag]} (entry ${entry})`)
+    const lines = this.problems.map((problem) => `  ${describe(problem)} (entry ${problem.entry})`)
     return `The transcript is not balanced:\n${lines.join("\n")}`
   }
 }

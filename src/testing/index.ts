@@ -62,6 +62,20 @@ export * as Leaks from "./Leaks.js"
 export * as MemoryFileSystem from "./MemoryFileSystem.js"
 
 /**
+ * Says what is wrong with the messages of a request: why OpenAI's chat completions, or Anthropic's messages, would refuse
+ * them.
+ *
+ * Whatever becomes of a turn, the next request must be valid (L8). `Transcript` judges calls and results alone; this adds
+ * what the two providers demand of messages beside that.
+ *
+ * What it does not do: it judges messages as `Model` has them, not what a provider's layer writes on the wire, and it knows
+ * no limits of size.
+ *
+ * @since 0.1.0
+ */
+export * as MessageRules from "./MessageRules.js"
+
+/**
  * An `Http` whose servers are a function of the test.
  *
  * Everything between the tool and the wire is that of the real one: policy, redirects, retries, time limits, caps,
@@ -152,7 +166,7 @@ export * as Tools from "./Tools.js"
  * unique: two calls with one id need two results.
  *
  * What it does not do: it compares ids and places, nothing else. Whether a result is true, and whether the messages have
- * the shape that a provider demands in other ways, is not its business.
+ * the shape that a provider demands in other ways, is not its business: see `MessageRules`.
  *
  * @since 0.1.0
  */

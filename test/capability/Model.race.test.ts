@@ -1,5 +1,5 @@
 import { assert, describe } from "@effect/vitest"
-import { Effect, Exit, Fiber, Stream } from "effect"
+import { Chunk, Effect, Exit, Fiber, Stream } from "effect"
 import { CancelCause, Cancellation } from "quiesce"
 import { Model } from "quiesce/capability"
 import { ScriptedModel, Sim } from "quiesce/testing"
@@ -66,6 +66,31 @@ const scenario = (fault: Fault) =>
     return `${ends[0] ?? "stopped"} after ${received.length - ends.length}`
   })
 
+/** All of an answer in one piece, for a reader that no interruption reaches. */
+const atOnce = Effect.gen(function* () {
+  const chunks = Chunk.fromIterable<Model.Chunk>([
+    Model.Text.make({ text: "a" }),
+    Model.Text.make({ text: "b" }),
+    Model.Finish.make({ reason: "stop" })
+  ])
+  const controller = new AbortController()
+  const received: Array<Model.Chunk> = []
+  let wasCancelled = false
+  const reading = Stream.runForEach(Model.stream(request), (chunk) =>
+    Effect.sync(() => {
+      assert.isFalse(wasCancelled, "D3: a chunk was handed over that was asked for after the cancellation")
+      received.push(chunk)
+      wasCancelled = controller.signal.aborted
+    })
+  )
+  const layer = Model.layer(() => Stream.fromChunk(chunks), { idleTimeout: Number.POSITIVE_INFINITY })
+  const owned = Cancellation.ownSignal(Effect.uninterruptible(Effect.provide(reading, layer)), controller.signal)
+  const fiber = yield* Sim.fork("reader")(owned)
+  yield* Sim.abort(controller, CancelCause.user())
+  yield* Fiber.await(fiber)
+  return `${received.length} of 3`
+})
+
 describe("Model (races)", () => {
   const byOwner = () => scenario(({ controller }) => Sim.abort(controller, CancelCause.user()))
   const byFiber = () => scenario(({ fiber }) => Sim.interrupt(fiber))
@@ -90,6 +115,11 @@ describe("Model (races)", () => {
     { preemptions: 0, expect: inTime },
     { timeout: 180_000 }
   )
+
+  it.explore("the owner is cancelled while a piece of several chunks is handed over", () => atOnce, {
+    preemptions: 0,
+    expect: ["0 of 3", "1 of 3", "2 of 3", "3 of 3"]
+  })
 
   it.explore("the reader is interrupted wherever a fiber waits", byFiber, { granularity: "suspension", expect: inTime })
 })

@@ -674,7 +674,7 @@ const mutations = [
     find: "if (this.owner.cause !== undefined) return Effect.zipRight(this.ended.wait(), Effect.interrupt) // D3",
     replace: "",
     tests: "test/capability/Model.race",
-    name: "the owner is cancelled before every operation"
+    name: "a piece of several chunks"
   },
   {
     law: "Http L3 closed first",

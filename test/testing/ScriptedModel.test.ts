@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Chunk, Deferred, Effect, Exit, Fiber, HashMap, Layer, Logger, Ref, Stream, TestClock } from "effect"
 import { Cancellation } from "quiesce"
 import { Model } from "quiesce/capability"
-import { ScriptedModel } from "quiesce/testing"
+import { Leaks, ScriptedModel } from "quiesce/testing"
 import { modelContract, request, type World } from "../support/contracts/model.js"
 
 const makeWorld = (answer: ReadonlyArray<Model.Chunk>): Effect.Effect<World, never, import("effect").Scope.Scope> =>
@@ -201,6 +201,26 @@ describe("Model.layer", () => {
     })
   )
 
+  it.effect("191: delivers nothing after the cancellation of what has come before it", () =>
+    Effect.gen(function* () {
+      const received: Array<Model.Chunk> = []
+      const atOnce = Model.layer(() =>
+        Stream.fromChunk(Chunk.fromIterable<Model.Chunk>([text("a"), text("b"), finish]))
+      )
+      const controller = new AbortController()
+      const reading = Stream.runForEach(Model.stream(request), (chunk) =>
+        Effect.sync(() => {
+          received.push(chunk)
+          controller.abort()
+        })
+      )
+      const inside = Effect.uninterruptible(Effect.provide(reading, atOnce))
+      const exit = yield* Effect.exit(Cancellation.ownSignal(inside, controller.signal))
+      assert.isTrue(Exit.isInterrupted(exit))
+      assert.deepStrictEqual(received, [text("a")])
+    })
+  )
+
   it.effect("does not pull the provider while the consumer thinks", () =>
     Effect.gen(function* () {
       let pulled = 0
@@ -219,6 +239,72 @@ describe("Model.layer", () => {
       )
       yield* Cancellation.own(Effect.provide(reading, counting))
       assert.deepStrictEqual(seen, [1, 2, 3])
+    })
+  )
+
+  it.effect(
+    "229: does not charge the provider for the time that the consumer thinks, and begins anew with each chunk",
+    () =>
+      Effect.gen(function* () {
+        const model = yield* ScriptedModel.make(
+          [
+            [
+              Effect.sleep("50 seconds"),
+              text("a"),
+              Effect.sleep("50 seconds"),
+              ...ScriptedModel.reply("b"),
+              Effect.never
+            ]
+          ],
+          { idleTimeout: "1 minute" }
+        )
+        const reading = Model.stream(request).pipe(
+          Stream.tap(() => Effect.sleep("10 minutes")),
+          Stream.runCollect
+        )
+        const fiber = yield* Effect.fork(Cancellation.own(Effect.provide(reading, model.layer)))
+        yield* Effect.repeat(TestClock.adjust("10 seconds"), { until: () => fiber.unsafePoll() !== null })
+        assert.deepStrictEqual([...(yield* Fiber.join(fiber))], [text("a"), text("b"), finish])
+      })
+  )
+
+  it.effect("229: stops a provider that is silent, and awaits it", () =>
+    Effect.gen(function* () {
+      const closing = yield* ScriptedModel.gate
+      const model = yield* ScriptedModel.make([[Effect.addFinalizer(() => closing.wait), text("a"), Effect.never]], {
+        idleTimeout: "1 minute"
+      })
+      const reading = Effect.provide(Stream.runCollect(Model.stream(request)), model.layer)
+      const fiber = yield* Effect.fork(Cancellation.own(reading))
+      yield* model.awaitRequest()
+      yield* Effect.repeat(TestClock.adjust("10 seconds"), { times: 12 })
+      yield* closing.reached
+      assert.isNull(fiber.unsafePoll(), "the provider has not ended")
+      yield* closing.open
+      const chunks = [...(yield* Fiber.join(fiber))]
+      assert.deepStrictEqual(chunks.slice(0, -1), [text("a")])
+      assert.deepInclude(errorOf(chunks), { code: "TIMEOUT", isRetryable: true })
+      assert.match(errorOf(chunks)?.message ?? "", /nothing for 60000 milliseconds/)
+    })
+  )
+
+  it.live("leaves no timer, no fiber and no listener", () =>
+    Effect.gen(function* () {
+      const controller = new AbortController()
+      const gate = yield* ScriptedModel.gate
+      const model = yield* ScriptedModel.make([ScriptedModel.reply("a"), [gate.wait], [text("a"), Effect.never]], {
+        idleTimeout: "1 hour"
+      })
+      const read = Effect.provide(Model.stream(request).pipe(Stream.take(1), Stream.runDrain), model.layer)
+      yield* Leaks.check(Cancellation.own(read))
+      const stopped = Effect.gen(function* () {
+        const fiber = yield* Effect.fork(Cancellation.ownSignal(read, controller.signal))
+        yield* gate.reached
+        controller.abort()
+        yield* Fiber.await(fiber)
+      })
+      yield* Leaks.check(stopped, { signals: [controller.signal] })
+      yield* Leaks.check(Cancellation.own(read))
     })
   )
 

@@ -184,7 +184,11 @@ export const modelContract = (
           assert.strictEqual(yield* world.open, 0, "the owner has ended, and something is open")
           yield* world.closed
           assert.deepStrictEqual(received, answer.slice(0, index))
-          if (daemon !== undefined) yield* Fiber.interrupt(daemon)
+          if (daemon === undefined) return assert.fail("it was not started")
+          // One that waits is told; one that thinks would never look.
+          const exit = yield* index === 0 ? Fiber.await(daemon) : Fiber.interrupt(daemon)
+          assert.isTrue(Exit.isInterrupted(exit))
+          assert.deepStrictEqual(received, answer.slice(0, index))
         })
       )
 

@@ -114,8 +114,6 @@ class Delivery<A, R> {
     const end = all.findIndex(this.provided.isLast)
     if (end !== -1) this.last = Option.some(all[end] as A)
     this.ready = end === -1 ? all : all.slice(0, end) // D4
-    // The last one waits for the fiber.
-    if (end !== -1 && this.ready.length === 0) return
     this.wanted = new Settlement()
     this.answer()
   }
