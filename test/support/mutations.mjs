@@ -681,8 +681,8 @@ const mutations = [
     file: "src/internal/capability/http/service.ts",
     find: "Effect.ensuring(used, conversation.close)",
     replace: "used",
-    tests: "test/capability/Http.race",
-    name: "its time, a cancel and the answer"
+    tests: "test/testing/ScriptedHttp",
+    name: "a status that is no success"
   },
   {
     law: "Http H1 close awaited",
