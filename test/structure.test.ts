@@ -59,7 +59,7 @@ const bans: ReadonlyArray<Ban> = [
     pattern: /\bEffect\.async\b/,
     instead: "it can lose its canceler; use internal/settlement",
     // The explorer has to know one when it sees it.
-    except: ["internal/settlement.ts", "internal/testing/effect3.ts"]
+    except: ["internal/settlement.ts", "internal/testing/effect3Ops.ts"]
   },
   {
     what: "Effect.forkDaemon",

@@ -57,6 +57,17 @@ export interface Options<A, E> {
   readonly answers?: number | undefined
   /** Default: `op`. */
   readonly granularity?: Granularity | undefined
+  /**
+   * Whether schedules are left out that only lead to where others led: `happens-before` gives a run up once the operations
+   * of all fibers so far, and what each depends on, are those of a run that was there before.
+   *
+   * It misses nothing on this condition: whatever fibers share is read and written within operations (`Ref`, `Deferred`,
+   * `Queue`, ...; a variable in the function of `Effect.sync`, `suspend`, `async` or `map`, or in the code of a generator),
+   * and not where only the next effect is chosen, in the function of `flatMap`, `andThen` or `tap`. A variable that is read
+   * or written there, and that another fiber writes, is not seen: failures that hang on it alone may be missed.
+   * Default: `none`.
+   */
+  readonly reduction?: "none" | "happens-before" | undefined
   /** When a timer may fire: only when nothing else can happen, or at any time. Default: `quiescent`. */
   readonly timers?: "quiescent" | "any" | undefined
   /**
@@ -105,7 +116,10 @@ export interface Options<A, E> {
  * @category models
  */
 export interface Report {
+  /** How many were run, those that were given up included. */
   readonly schedules: number
+  /** How many of them were given up since they led to where others had led (`reduction`). */
+  readonly pruned: number
   /** Steps of the run in the default order. */
   readonly steps: number
   readonly bound: string
@@ -302,7 +316,7 @@ export const schedule = (): FastCheck.Arbitrary<Drawn> => new DrawnSchedules()
 export const run = <A, E>(
   scenario: Scenario<A, E>,
   drawn: Drawn,
-  options: Omit<Options<A, E>, "sample" | "replay" | "expect" | "html"> = {}
+  options: Omit<Options<A, E>, "sample" | "replay" | "expect" | "html" | "reduction"> = {}
 ): Effect.Effect<Invariant.Run<A, E>, ExploreFailure> =>
   Effect.suspend(() => {
     const exploration = new Exploration(scenario, options)

@@ -12,14 +12,30 @@ import type * as Fiber from "effect/Fiber"
 import { interruptWith, waitFor } from "../internal/testing/faults.js"
 
 /**
+ * What is known of something that happens.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Happening {
+  /** Whether it does nothing but interrupt or resume fibers, and runs no code of the scenario: matters to a reduction. */
+  readonly onlyTells?: boolean | undefined
+}
+
+/**
  * What the explorer offers to a scenario. Use the functions of this module.
  *
  * @since 0.1.0
  * @category services
  */
 export interface Service {
-  readonly addFault: (name: string, happen: () => void) => void
-  readonly addExternal: (name: string, outcomes: ReadonlyArray<string>, happen: (outcome: string) => void) => () => void
+  readonly addFault: (name: string, happen: () => void, options?: Happening) => void
+  readonly addExternal: (
+    name: string,
+    outcomes: ReadonlyArray<string>,
+    happen: (outcome: string) => void,
+    options?: Happening
+  ) => () => void
   readonly note: (text: string) => void
   readonly event: (tag: string) => void
   readonly outcome: (outcome: string) => void
@@ -44,7 +60,7 @@ const withSim = <A>(f: (sim: Service) => A): Effect.Effect<A, never, Sim> => Eff
  * @category testing
  */
 export const interrupt = (fiber: Fiber.RuntimeFiber<any, any>, name = "interrupt"): Effect.Effect<void, never, Sim> =>
-  withSim((sim) => sim.addFault(name, () => interruptWith(fiber)))
+  withSim((sim) => sim.addFault(name, () => interruptWith(fiber), { onlyTells: true }))
 
 /**
  * Allows the explorer to abort `controller`, once, at any step of any fiber.
@@ -85,7 +101,12 @@ export const external = <A, E, R>(
       ? Effect.dieMessage(withoutOutcome(name))
       : Effect.flatten(
           waitFor<Effect.Effect<A, E, R>>((done) =>
-            sim.addExternal(name, Object.keys(outcomes), (outcome) => done(outcomes[outcome] as Effect.Effect<A, E, R>))
+            sim.addExternal(
+              name,
+              Object.keys(outcomes),
+              (outcome) => done(outcomes[outcome] as Effect.Effect<A, E, R>),
+              { onlyTells: true }
+            )
           )
         )
   )

@@ -246,24 +246,27 @@ describe("Explore, what it controls", () => {
     })
   )
 
-  it.effect("takes what runSync runs for one step", () =>
-    Effect.gen(function* () {
-      const scenario = Effect.gen(function* () {
-        const ref = yield* Ref.make(0)
-        const runtime = yield* Effect.runtime<never>()
-        const add = Effect.sync(() =>
-          Runtime.runSync(
-            runtime,
-            Effect.flatMap(Ref.get(ref), (n) => Ref.set(ref, n + 1))
+  it.effect(
+    "takes what runSync runs for one step",
+    () =>
+      Effect.gen(function* () {
+        const scenario = Effect.gen(function* () {
+          const ref = yield* Ref.make(0)
+          const runtime = yield* Effect.runtime<never>()
+          const add = Effect.sync(() =>
+            Runtime.runSync(
+              runtime,
+              Effect.flatMap(Ref.get(ref), (n) => Ref.set(ref, n + 1))
+            )
           )
-        )
-        yield* Effect.all([add, add], { concurrency: 2 })
-        return String(yield* Ref.get(ref))
-      })
-      const report = yield* Explore.check(scenario, { preemptions: 2 })
-      assert.isTrue(report.complete)
-      assert.deepStrictEqual(outcomesOf(report), ["2"])
-    })
+          yield* Effect.all([add, add], { concurrency: 2 })
+          return String(yield* Ref.get(ref))
+        })
+        const report = yield* Explore.check(scenario, { preemptions: 2 })
+        assert.isTrue(report.complete)
+        assert.deepStrictEqual(outcomesOf(report), ["2"])
+      }),
+    slow
   )
 
   it.effect("lets time pass only when nothing else can happen, or, if asked, at any time", () =>

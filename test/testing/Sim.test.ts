@@ -82,24 +82,27 @@ describe("Sim", () => {
     })
   )
 
-  it.effect("leaves the order between two externals a matter of order", () =>
-    Effect.gen(function* () {
-      const scenario = Effect.gen(function* () {
-        const order: Array<string> = []
-        const ask = (name: string) =>
-          Sim.external(name, {
-            ok: Effect.sync(() => order.push(name)),
-            down: Effect.sync(() => order.push(name.toUpperCase()))
-          })
-        const asking = yield* Effect.all([Effect.fork(ask("a")), Effect.fork(ask("b"))])
-        yield* Fiber.joinAll(asking)
-        return order.join("")
-      })
-      const inOrder = yield* Explore.check(scenario, { preemptions: 0 })
-      assert.deepStrictEqual(outcomesOf(inOrder), ["AB", "Ab", "aB", "ab"])
-      const preempted = yield* Explore.check(scenario, { preemptions: 1 })
-      assert.deepStrictEqual(outcomesOf(preempted), ["AB", "Ab", "BA", "Ba", "aB", "ab", "bA", "ba"])
-    })
+  it.effect(
+    "leaves the order between two externals a matter of order",
+    () =>
+      Effect.gen(function* () {
+        const scenario = Effect.gen(function* () {
+          const order: Array<string> = []
+          const ask = (name: string) =>
+            Sim.external(name, {
+              ok: Effect.sync(() => order.push(name)),
+              down: Effect.sync(() => order.push(name.toUpperCase()))
+            })
+          const asking = yield* Effect.all([Effect.fork(ask("a")), Effect.fork(ask("b"))])
+          yield* Fiber.joinAll(asking)
+          return order.join("")
+        })
+        const inOrder = yield* Explore.check(scenario, { preemptions: 0 })
+        assert.deepStrictEqual(outcomesOf(inOrder), ["AB", "Ab", "aB", "ab"])
+        const preempted = yield* Explore.check(scenario, { preemptions: 1 })
+        assert.deepStrictEqual(outcomesOf(preempted), ["AB", "Ab", "BA", "Ba", "aB", "ab", "bA", "ba"])
+      }),
+    60_000
   )
 
   it.effect("ends where a scenario asks again and again, if answers are bounded", () =>

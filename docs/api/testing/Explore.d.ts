@@ -11,6 +11,7 @@ export interface Options<A, E> {
     readonly preemptions?: number | undefined;
     readonly answers?: number | undefined;
     readonly granularity?: Granularity | undefined;
+    readonly reduction?: "none" | "happens-before" | undefined;
     readonly timers?: "quiescent" | "any" | undefined;
     readonly atomicAsync?: boolean | undefined;
     readonly maxSteps?: number | undefined;
@@ -29,6 +30,7 @@ export interface Options<A, E> {
 }
 export interface Report {
     readonly schedules: number;
+    readonly pruned: number;
     readonly steps: number;
     readonly bound: string;
     readonly complete: boolean;
@@ -51,5 +53,5 @@ export interface Drawn {
     text: string | undefined;
 }
 export declare const schedule: () => FastCheck.Arbitrary<Drawn>;
-export declare const run: <A, E>(scenario: Scenario<A, E>, drawn: Drawn, options?: Omit<Options<A, E>, "sample" | "replay" | "expect" | "html">) => Effect.Effect<Invariant.Run<A, E>, ExploreFailure>;
+export declare const run: <A, E>(scenario: Scenario<A, E>, drawn: Drawn, options?: Omit<Options<A, E>, "sample" | "replay" | "expect" | "html" | "reduction">) => Effect.Effect<Invariant.Run<A, E>, ExploreFailure>;
 export {};

@@ -1,9 +1,12 @@
 import * as Context from "effect/Context";
 import * as Effect from "effect/Effect";
 import type * as Fiber from "effect/Fiber";
+export interface Happening {
+    readonly onlyTells?: boolean | undefined;
+}
 export interface Service {
-    readonly addFault: (name: string, happen: () => void) => void;
-    readonly addExternal: (name: string, outcomes: ReadonlyArray<string>, happen: (outcome: string) => void) => () => void;
+    readonly addFault: (name: string, happen: () => void, options?: Happening) => void;
+    readonly addExternal: (name: string, outcomes: ReadonlyArray<string>, happen: (outcome: string) => void, options?: Happening) => () => void;
     readonly note: (text: string) => void;
     readonly event: (tag: string) => void;
     readonly outcome: (outcome: string) => void;

@@ -30,89 +30,20 @@ import * as Runtime from "effect/Runtime"
 import * as RuntimeFlags from "effect/RuntimeFlags"
 import * as Scheduler from "effect/Scheduler"
 import * as Supervisor from "effect/Supervisor"
-import type { ControlledFiber, Granularity, StepListener } from "./driver.js"
-
-type AnyFiber = Fiber.RuntimeFiber<unknown, unknown>
-
-/** What a fiber of effect 3.22 has beside its public interface. */
-interface Insides {
-  readonly run: () => void
-  currentScheduler: Scheduler.Scheduler
-  currentRuntimeFlags: RuntimeFlags.RuntimeFlags
-  readonly _asyncBlockingOn: FiberId.FiberId | null
-  readonly isInterrupted: () => boolean
-  readonly setFiberRefs: (refs: FiberRefs.FiberRefs) => void
-  readonly getFiberRefs: () => FiberRefs.FiberRefs
-}
-
-interface Op {
-  readonly _op: string
-  readonly effect_instruction_i0?: unknown
-}
-
-// Pushing a frame runs no code of the program, nor does what only turns into another operation.
-const silent = new Set([
-  "OnSuccess",
-  "OnFailure",
-  "OnSuccessAndFailure",
-  "OnStep",
-  "Tag",
-  "Left",
-  "Right",
-  "Some",
-  "None"
-])
-const effects = new Set(["Sync", "Async", "Commit", "WithRuntime", "UpdateRuntimeFlags", "Yield"])
-// Between the registration of a callback and the wait for it.
-const registering = new Set(["Commit", "UpdateRuntimeFlags", "Async"])
-
-/** @internal */
-export class Controlled implements ControlledFiber {
-  label: string
-  steps = 0
-  isDone = false
-  children = 0
-  /** Where it is in the middle of giving way: not at all, before its yield, or before it repeats its operation. */
-  giving: "no" | "yielding" | "resuming" | "repeating" = "no"
-  /** The operation in front of which it gives way. */
-  op: Op | undefined
-  inRegistration = false
-  isNever = false
-  /** How it came to wait, if it does: through a registration of `Effect.async`, or another way. */
-  registered = false
-  lastOp = ""
-  /** Fibers that it has made in an operation of its own and that do not run yet. */
-  readonly starting = new Set<Controlled>()
-  /** Whether it is about to make them. */
-  inTransplant = false
-  /** Who made it, as long as it is one of those. */
-  maker: Controlled | undefined
-  /** Whether a task of its own starts it, and not its maker. */
-  startsLater = false
-  /** Its turn, which comes when what it is starting runs. */
-  held: Scheduler.Task | undefined
-  /** Whether it was interrupted while it was starting fibers. */
-  brokeStart = false
-  readonly fiber: AnyFiber
-
-  constructor(label: string, fiber: AnyFiber) {
-    this.label = label
-    this.fiber = fiber
-  }
-
-  get isWaiting(): boolean {
-    return !this.isDone && this.lastOp === "Async"
-  }
-
-  get isMasked(): boolean {
-    return !RuntimeFlags.interruptible((this.fiber as unknown as Insides).currentRuntimeFlags)
-  }
-
-  get span(): string | undefined {
-    const span = this.fiber.currentSpan
-    return span?._tag === "Span" ? span.name : undefined
-  }
-}
+import type { ControlledFiber, Driver, DriverOptions, StepListener, World } from "./driver.js"
+import { type AnyFiber, Controlled, insidesOf } from "./effect3Fiber.js"
+import {
+  commitKind,
+  hasEffect,
+  isNever,
+  isRegistering,
+  isSilent,
+  isTransplant,
+  mayShare,
+  type Op
+} from "./effect3Ops.js"
+import { withServices } from "./services.js"
+import { VirtualClock } from "./virtualClock.js"
 
 class OpSupervisor extends Supervisor.AbstractSupervisor<void> {
   override readonly value = Effect.void
@@ -143,17 +74,11 @@ class OpSupervisor extends Supervisor.AbstractSupervisor<void> {
 }
 
 /** @internal */
-export interface Effect3Options {
-  readonly granularity: Granularity
-  readonly atomicAsync: boolean
-}
-
-/** @internal */
-export class Effect3Driver {
-  readonly fibers = new Map<number, Controlled>()
+export class Effect3Driver<A, E> implements Driver<Effect.Effect<A, E>, Exit.Exit<A, E>> {
   readonly live = new Set<Controlled>()
+  private readonly fibers = new Map<number, Controlled>()
   private readonly listener: StepListener
-  private readonly options: Effect3Options
+  private readonly options: DriverOptions
   private restoreDefault: (() => void) | undefined
   private roots = 0
   private last: Controlled | undefined
@@ -163,21 +88,17 @@ export class Effect3Driver {
   private firstId = 0
   private refs: (refs: FiberRefs.FiberRefs) => FiberRefs.FiberRefs = (refs) => refs
 
-  constructor(listener: StepListener, options: Effect3Options) {
+  constructor(listener: StepListener, options: DriverOptions) {
     this.listener = listener
     this.options = options
   }
 
-  /** Starts the program under control. Nothing of it runs before its task does. */
-  boot<A, E>(
-    program: Effect.Effect<A, E>,
-    refs: (refs: FiberRefs.FiberRefs) => FiberRefs.FiberRefs
-  ): Fiber.RuntimeFiber<A, E> {
+  boot(program: Effect.Effect<A, E>, world: World, ended: (exit: Exit.Exit<A, E>, inAWord: string) => void): void {
     const { context, fiberRefs, runtimeFlags } = Runtime.defaultRuntime
     const none = FiberId.unsafeMake()
     this.firstId = none.id
     this.refs = (own) =>
-      FiberRefs.updateManyAs(refs(own), {
+      FiberRefs.updateManyAs(withServices(own, new VirtualClock(world.time), world.log), {
         forkAs: none,
         entries: [
           [FiberRef.currentSupervisor, [[none, this.supervisor]]],
@@ -186,7 +107,7 @@ export class Effect3Driver {
         ]
       })
     this.captureDefaultScheduler()
-    return Runtime.runFork(
+    const main = Runtime.runFork(
       Runtime.make({
         context,
         fiberRefs: this.refs(fiberRefs),
@@ -195,15 +116,14 @@ export class Effect3Driver {
       program,
       { scheduler: this.scheduler, immediate: false }
     )
+    main.addObserver((exit) => ended(exit, inAWord(exit)))
   }
 
-  /** Gives the default scheduler back. */
   dispose(): void {
     this.restoreDefault?.()
     this.restoreDefault = undefined
   }
 
-  /** The next fiber that `parent` forks is called `name`. */
   nameNext(parent: ControlledFiber, name: string): void {
     this.names.set(parent as Controlled, name)
   }
@@ -213,17 +133,20 @@ export class Effect3Driver {
     return undefined
   }
 
-  /** Fibers that wait in `Effect.never`, which holds a native timer. */
-  get nevers(): ReadonlyArray<Controlled> {
-    return [...this.live].filter((fiber) => fiber.isNever)
+  /** `Effect.never` holds a native timer. */
+  get heldTimers(): number {
+    return [...this.live].filter((fiber) => fiber.isNever).length
   }
 
-  /** What a fiber waits for, in words. */
+  interruptAll(): void {
+    for (const { fiber } of [...this.live]) fiber.unsafeInterruptAsFork(FiberId.none)
+  }
+
   waitsFor(waiting: ControlledFiber): string {
     const fiber = waiting as Controlled
     if (!fiber.isWaiting) return "its turn"
     if (fiber.isNever) return "nothing (Effect.never)"
-    const on = (fiber.fiber as unknown as Insides)._asyncBlockingOn ?? FiberId.none
+    const on = insidesOf(fiber.fiber)._asyncBlockingOn ?? FiberId.none
     const labels = [...FiberId.ids(on)].flatMap((id) => this.fibers.get(id)?.label ?? [])
     if (fiber.registered) {
       return labels.length === 0 ? "a callback or promise" : `the end of ${labels.join(", ")}`
@@ -233,7 +156,6 @@ export class Effect3Driver {
       : `a Deferred, Queue or the like, made by ${labels.join(", ")}`
   }
 
-  /** What is known of the runtime itself that may have brought a deadlock about. */
   get flaws(): ReadonlyArray<string> {
     return [...this.live].filter(({ brokeStart }) => brokeStart).map(({ label }) => `${label} ${brokenStart}`)
   }
@@ -248,6 +170,7 @@ export class Effect3Driver {
       this.live.add(controlled)
       const known = controlled
       this.watchStart(controlled, parent)
+      if (this.options.reduction) this.watchInbox(controlled)
       fiber.addObserver((exit) => {
         known.isDone = true
         this.started(known)
@@ -258,6 +181,15 @@ export class Effect3Driver {
     }
     this.last = controlled
     return controlled
+  }
+
+  private watchInbox(controlled: Controlled): void {
+    const insides = insidesOf(controlled.fiber)
+    const tell = insides.tell
+    insides.tell = (message) => {
+      this.listener.touched(controlled)
+      tell.call(insides, message)
+    }
   }
 
   private watchStart(made: Controlled, parent: AnyFiber | undefined): void {
@@ -273,7 +205,7 @@ export class Effect3Driver {
     fiber.maker = undefined
     maker.starting.delete(fiber)
     // Not started, if an interruptible one is interrupted, but told of that, and never to be started.
-    if ((maker.fiber as unknown as Insides).isInterrupted() && (fiber.startsLater || !maker.isMasked)) {
+    if (insidesOf(maker.fiber).isInterrupted() && (fiber.startsLater || !maker.isMasked)) {
       maker.brokeStart = true
     }
     if (maker.starting.size > 0 || maker.held === undefined) return
@@ -302,8 +234,7 @@ export class Effect3Driver {
   }
 
   private schedule(task: Scheduler.Task, fiber: AnyFiber | undefined): void {
-    const insides = fiber as unknown as Insides | undefined
-    const controlled = fiber !== undefined && insides?.run === task ? this.adopt(fiber, undefined) : undefined
+    const controlled = fiber !== undefined && insidesOf(fiber).run === task ? this.adopt(fiber, undefined) : undefined
     if (controlled === undefined) {
       // A concurrent `Effect.all` hands the start of the fiber that does the work to a task.
       const starts = fiber === undefined ? undefined : this.fibers.get(fiber.id().id)
@@ -328,7 +259,10 @@ export class Effect3Driver {
   )
 
   private onOp(raw: AnyFiber, op: Op): void {
-    if (silent.has(op._op)) return
+    if (isSilent(op)) {
+      if (this.options.reduction && mayShare(op, insidesOf(raw))) this.listener.touched()
+      return
+    }
     const fiber = this.adopt(raw, undefined)
     switch (fiber.giving) {
       case "yielding":
@@ -341,7 +275,9 @@ export class Effect3Driver {
       case "repeating":
         fiber.giving = "no"
         // It is another one when an interrupt has come in between.
-        if (op !== fiber.op) this.step(fiber, op)
+        if (op !== fiber.op) return this.step(fiber, op)
+        this.listener.resumed(fiber, op._op)
+        this.touch(fiber, op)
         return
       case "no":
         this.step(fiber, op)
@@ -353,34 +289,37 @@ export class Effect3Driver {
     // What works for a concurrent `Effect.all` has taken on its work when it begins to wait.
     if (op._op === "Async") this.started(fiber)
     const wasInTransplant = fiber.inTransplant
-    fiber.inTransplant =
-      op._op === "WithRuntime" && fiber.isMasked && String(op.effect_instruction_i0) === transplantSource
+    fiber.inTransplant = fiber.isMasked && isTransplant(op)
     const isStart = this.options.atomicAsync && (fiber.inTransplant || wasInTransplant || fiber.starting.size > 0)
     if (fiber.inRegistration) {
       fiber.inRegistration = op._op === "Commit" || op._op === "UpdateRuntimeFlags"
-      if (registering.has(op._op)) return
+      if (isRegistering(op)) return
     }
     if (op._op === "Commit" && typeof op.effect_instruction_i0 === "function") {
-      const source = sourceOf(op)
-      if (maskSources.includes(source)) return
-      if (source === asyncSource) {
+      const kind = commitKind(op)
+      if (kind === "mask") return
+      if (kind === "async") {
         fiber.registered = true
         fiber.inRegistration = this.options.atomicAsync
       }
     } else if (op._op === "Commit" || op._op === "Sync") fiber.registered = false
-    if (op === never) fiber.isNever = true
+    if (isNever(op)) fiber.isNever = true
     else if (op._op === "Success" || op._op === "Failure") fiber.isNever = false
     if (this.listener.beforeStep(fiber, op._op, !isStart && this.isPlace(fiber, op))) {
       fiber.giving = "yielding"
       fiber.op = op
-    }
+    } else this.touch(fiber, op)
     fiber.steps++
+  }
+
+  private touch(fiber: Controlled, op: Op): void {
+    if (this.options.reduction && mayShare(op, insidesOf(fiber.fiber))) this.listener.touched()
   }
 
   private isPlace(fiber: Controlled, op: Op): boolean {
     const { granularity } = this.options
-    if (granularity === "suspension" || (granularity === "effect" && !effects.has(op._op))) return false
-    return (fiber.fiber as unknown as Insides).currentScheduler === this.scheduler
+    if (granularity === "suspension" || (granularity === "effect" && !hasEffect(op))) return false
+    return insidesOf(fiber.fiber).currentScheduler === this.scheduler
   }
 
   private isOutside(fiber: AnyFiber | undefined): boolean {
@@ -398,7 +337,7 @@ export class Effect3Driver {
 
   /** Gives a fiber of the default scheduler what the fibers of the program have inherited. */
   private takeOver(fiber: AnyFiber): void {
-    const insides = fiber as unknown as Insides
+    const insides = insidesOf(fiber)
     insides.setFiberRefs(this.refs(insides.getFiberRefs()))
     insides.currentRuntimeFlags = RuntimeFlags.enable(insides.currentRuntimeFlags, RuntimeFlags.OpSupervision)
     this.adopt(fiber, undefined)
@@ -423,23 +362,11 @@ export class Effect3Driver {
   }
 }
 
-const never: unknown = Effect.never
-
 const brokenStart =
   "was interrupted while Effect started the fibers of its concurrent Effect.all, Effect.forEach or race: effect 3.22 waits for ever then, on its own scheduler too, if the 2,048 operations of a fiber's turn end there (docs/effect-traps.md, 13). atomicAsync: true takes that start for one step"
 
-// Operations of one kind share the source of their function.
-const sourceOf = (op: unknown): string | undefined => (op as { commit?: () => unknown }).commit?.toString()
-
-const asyncSource = sourceOf(Effect.async<void>(() => {}))
-// Only the mask that they return does anything.
-const maskSources = [
-  sourceOf(Effect.uninterruptibleMask(() => Effect.void)),
-  sourceOf(Effect.interruptibleMask(() => Effect.void))
-]
-
-// A concurrent `Effect.all` begins with it, inside a mask.
-const transplantSource = String((Effect.transplant(() => Effect.void) as unknown as Op).effect_instruction_i0)
+const inAWord = (exit: Exit.Exit<unknown, unknown>): string =>
+  Exit.isSuccess(exit) && typeof exit.value !== "object" ? String(exit.value) : exit._tag
 
 const failureOf = (exit: Exit.Exit<unknown, unknown>): string | undefined =>
   Exit.isFailure(exit) && !Cause.isInterruptedOnly(exit.cause) ? Cause.pretty(exit.cause) : undefined

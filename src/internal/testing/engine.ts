@@ -14,23 +14,21 @@
  *
  * Long because what is decided, where, and what is noted of it have to be read together.
  */
-import type * as Effect from "effect/Effect"
-import * as Exit from "effect/Exit"
-import * as FiberId from "effect/FiberId"
-import type { ControlledFiber, Task } from "./driver.js"
-import { Effect3Driver } from "./effect3.js"
+import type { ControlledFiber, Driver, MakeDriver, Task } from "./driver.js"
 import { Fingerprint } from "./fingerprint.js"
-import { newHandles, turn, watchPromises } from "./outside.js"
-import type { EngineOptions, Entry, External, Point, RunResult, SimEvent } from "./run.js"
+import { HappensBefore, woken } from "./happensBefore.js"
+import { newHandles, takeTurn, turn, watchPromises } from "./outside.js"
+import { Recorder } from "./recorder.js"
+import type { EngineOptions, Entry, External, Point, RunOf, SimEvent } from "./run.js"
 import { isAnswer, isFault, type Place, type Schedule, samePlace } from "./schedule.js"
-import { withServices } from "./services.js"
-import { VirtualClock } from "./virtualClock.js"
+import { Stillness } from "./stillness.js"
+import { VirtualTime } from "./virtualTime.js"
 
 /** @internal */
-export class Engine {
-  readonly events: Array<SimEvent> = []
-  readonly clock: VirtualClock
-  private readonly driver: Effect3Driver
+export class Engine<Program, Exit> {
+  private readonly driver: Driver<Program, Exit>
+  private readonly events: Array<SimEvent> = []
+  private readonly time: VirtualTime
   private readonly options: EngineOptions
   private readonly schedule: Schedule
   private readonly ready: Array<Task> = []
@@ -38,52 +36,67 @@ export class Engine {
   private readonly faults = new Map<string, () => void>()
   private readonly points: Array<Point> = []
   private readonly applied: Array<Schedule[number]> = []
-  private readonly timeline: Array<Entry> = []
   private readonly failures: Array<string> = []
+  /** Faults and externals that do nothing but tell a fiber something. */
+  private readonly onlyTell = new Set<string>()
   private readonly thunks = new Map<string, number>()
-  private readonly spans = new Map<string, string>()
   private readonly waits = new Map<string, string>()
   private readonly counts = new Map<string, number>()
   private taken = 0
   private steps = 0
   private readonly fingerprint: Fingerprint
+  private readonly recorder: Recorder
+  private readonly stillness = new Stillness()
+  private readonly order: HappensBefore | undefined
   private current = "main"
   private forced: string | undefined
   /** The task that is being run; none while the reactions of promises or an external run. */
   private running: Task | undefined
   private deciding = true
   private livelock = false
-  /** How often time has passed, and who ran, since something happened that no timer had brought about. */
-  private idle = 0
-  private readonly ticking = new Set<string>()
-  private recording: boolean
+  /** Whether it has come to where another run was. */
+  private pruned = false
   private promises = 0
 
-  constructor(schedule: Schedule, options: EngineOptions) {
+  constructor(makeDriver: MakeDriver<Program, Exit>, schedule: Schedule, options: EngineOptions) {
     this.schedule = schedule
     this.options = options
-    this.recording = options.trace
+    this.recorder = new Recorder(options.trace)
     this.fingerprint = new Fingerprint(options.journal ?? false)
-    this.clock = new VirtualClock(() => this.current)
-    this.driver = new Effect3Driver(
+    this.order = options.reduction === undefined ? undefined : new HappensBefore(options.reduction.visited)
+    this.time = new VirtualTime(() => this.current)
+    const { atomicAsync, granularity } = options
+    this.driver = makeDriver(
       {
         beforeStep: (fiber, op, isPlace) => this.beforeStep(fiber, op, isPlace),
+        resumed: (fiber, op) => this.order?.begin(fiber.label, op),
         scheduled: (task) => this.scheduled(task),
         ended: (fiber, failure) => this.ended(fiber, failure),
+        touched: (fiber) => (fiber === undefined ? this.order?.touch() : this.order?.tell(fiber.label)),
         currentKey: () => this.current
       },
-      options
+      { granularity, atomicAsync, reduction: this.order !== undefined }
     )
   }
 
   // What the program sees, through `Sim`.
 
-  addFault(name: string, happen: () => void): void {
-    this.faults.set(this.unique(`!${clean(name)}`), happen)
+  addFault(name: string, happen: () => void, onlyTells = false): void {
+    this.order?.touch()
+    const key = this.unique(`!${clean(name)}`)
+    this.faults.set(key, happen)
+    if (onlyTells) this.onlyTell.add(key)
   }
 
-  addExternal(name: string, outcomes: ReadonlyArray<string>, happen: (outcome: string) => void): () => void {
+  addExternal(
+    name: string,
+    outcomes: ReadonlyArray<string>,
+    happen: (outcome: string) => void,
+    onlyTells = false
+  ): () => void {
     const external: External = { key: this.unique(`e:${clean(name)}`), outcomes, happen }
+    this.order?.touch()
+    if (onlyTells) this.onlyTell.add(external.key)
     this.externals.push(external)
     this.waits.set(this.current, `external ${name}`)
     return () => this.remove(this.externals, external)
@@ -96,6 +109,7 @@ export class Engine {
 
   event(tag: string): void {
     this.fingerprint.said("event", this.current, tag)
+    this.order?.touch()
     this.events.push({ tag, fiber: this.current })
     this.record("event", this.current, tag)
   }
@@ -107,7 +121,7 @@ export class Engine {
   }
 
   /** Runs the program to its end, and what it left behind until nothing can happen any more. */
-  async run<A, E>(program: Effect.Effect<A, E>): Promise<RunResult<A, E>> {
+  async run(program: Program): Promise<RunOf<Exit>> {
     const release = await takeTurn()
     const unhook = watchPromises(() => {
       this.promises++
@@ -120,20 +134,18 @@ export class Engine {
     }
   }
 
-  private async runAlone<A, E>(program: Effect.Effect<A, E>): Promise<RunResult<A, E>> {
+  private async runAlone(program: Program): Promise<RunOf<Exit>> {
     const handles = process.getActiveResourcesInfo()
-    let exit: Exit.Exit<A, E> | undefined
+    let exit: Exit | undefined
     try {
-      const main = this.driver.boot(program, (refs) => withServices(refs, this.clock, (message) => this.note(message)))
-      main.addObserver((value) => {
+      this.driver.boot(program, { time: this.time, log: (message) => this.note(message) }, (value, inAWord) => {
         exit = value
         this.deciding = false // E3
-        const end = Exit.isSuccess(value) && typeof value.value !== "object" ? String(value.value) : value._tag
-        this.fingerprint.said("end", "main", end)
+        this.fingerprint.said("end", "main", inAWord)
       })
       await this.loop()
-      const livelock = this.livelock && this.idle < enoughTime
-      const stuck = exit === undefined && !livelock
+      const livelock = this.livelock && !this.stillness.isDeadlock
+      const stuck = exit === undefined && !livelock && !this.pruned
       return {
         exit,
         schedule: this.schedule,
@@ -141,7 +153,8 @@ export class Engine {
         applied: this.applied,
         steps: this.steps,
         points: this.points,
-        timeline: this.timeline,
+        pruned: this.pruned,
+        timeline: this.recorder.timeline,
         events: this.events,
         hash: this.fingerprint.hash,
         journal: this.fingerprint.journal ?? [],
@@ -160,11 +173,17 @@ export class Engine {
   private async loop(): Promise<void> {
     for (;;) {
       this.promises = 0
-      while (!this.livelock && this.promises === 0 && this.next()) {}
-      if (this.livelock || this.promises === 0) return
+      while (!this.isOver && this.promises === 0 && this.next()) {}
+      if (this.isOver || this.promises === 0) return
       // Promises moved: let their reactions run, all of them, before the next decision.
+      this.order?.begin("promises", "react")
+      this.order?.touch()
       await turn()
     }
+  }
+
+  private get isOver(): boolean {
+    return this.livelock || this.pruned
   }
 
   /** Takes one decision between tasks. `false` when nothing can happen any more. */
@@ -173,7 +192,7 @@ export class Engine {
     const forced = this.forced
     this.forced = undefined
     const chosen = forced ?? (this.deciding ? this.decideWaiting(choices) : undefined) ?? choices[0]
-    if (chosen === undefined) return false
+    if (chosen === undefined || this.pruned) return false
     this.perform(chosen)
     return true
   }
@@ -184,7 +203,7 @@ export class Engine {
     for (const { key, outcomes } of this.externals) {
       choices.push(...(outcomes.length === 1 ? [key] : outcomes.map((outcome) => `${key}=${clean(outcome)}`)))
     }
-    const timers = this.clock.due
+    const timers = this.time.due
     if (this.options.timers === "any" || (choices.length === 0 && !running))
       choices.push(...timers.map((timer) => timer.key))
     return [...new Set(choices)]
@@ -195,30 +214,31 @@ export class Engine {
     if (task !== undefined) {
       this.remove(this.ready, task)
       this.enter(task.key)
-      if (task.fiber === undefined) this.counts.set(task.key, (this.counts.get(task.key) ?? 0) + 1)
+      if (task.fiber === undefined) this.another(task.key, "task")
+      else this.order?.begin(task.key, woken)
       this.running = task
       task.run()
       this.running = undefined
-      if (this.recording && task.fiber?.isWaiting === true)
+      if (this.recorder.isOn && task.fiber?.isWaiting === true)
         this.record("wait", task.fiber.label, this.waitsFor(task.fiber))
       return
     }
-    const timer = this.clock.due.find((due) => due.key === choice)
+    const timer = this.time.due.find((due) => due.key === choice)
     if (timer !== undefined) {
       this.enter(choice)
-      this.counts.set(choice, (this.counts.get(choice) ?? 0) + 1)
+      this.another(choice, "timer")
       this.record("timer", "env", `${timer.at} ms`)
-      this.idle++
-      this.clock.fire(timer)
+      this.stillness.timer()
+      this.time.fire(timer)
       return
     }
     const [key = choice, wanted] = choice.split("=")
     const external = this.externals.find((other) => other.key === key)
     if (external === undefined) return
     this.remove(this.externals, external)
-    this.happened()
+    this.stillness.happened()
     this.enter(key)
-    this.counts.set(key, (this.counts.get(key) ?? 0) + 1)
+    this.another(key, choice)
     this.record("external", "env", choice.slice(2))
     const outcome = external.outcomes.find((outcome) => clean(outcome) === wanted) ?? external.outcomes[0]
     external.happen(outcome ?? "")
@@ -227,6 +247,13 @@ export class Engine {
   private enter(key: string): void {
     if (key !== this.current) this.fingerprint.enter(key)
     this.current = key
+  }
+
+  /** What has no steps goes on: a task, a timer, an external. */
+  private another(key: string, what: string): void {
+    this.counts.set(key, (this.counts.get(key) ?? 0) + 1)
+    this.order?.begin(key, what)
+    if (!this.onlyTell.has(key)) this.order?.touch()
   }
 
   private place(waiting: boolean): Place {
@@ -246,6 +273,7 @@ export class Engine {
     if (this.taken === this.schedule.length && points !== true && pick === undefined) {
       if (points === false || choices[0]?.includes("=") !== true) return undefined
     }
+    if (this.isNeedless(choices)) return undefined
     const place = this.place(true)
     for (;;) {
       const chosen = this.depart(place, choices, choices[0])
@@ -264,10 +292,25 @@ export class Engine {
       this.forced = undefined
       return true
     }
-    if (fiber.label === "main") this.happened()
-    else if (this.idle > 0) this.ticking.add(fiber.label)
-    if (this.recording) this.recordStep(fiber, op)
-    if (!isPlace || !this.deciding || !this.concerns(fiber.label, fiber.steps)) return false
+    this.stillness.step(fiber.label)
+    this.recorder.step(this.steps, fiber, op)
+    const givesWay = isPlace && this.deciding && this.concerns(fiber.label, fiber.steps) && this.decideStep(fiber)
+    if (!givesWay) this.begin(fiber, op)
+    return givesWay
+  }
+
+  private begin(fiber: ControlledFiber, op: string): void {
+    if (this.order === undefined) return
+    const outer = this.running?.fiber
+    if (outer !== undefined && outer !== fiber) this.order.tell(fiber.label)
+    this.order.begin(fiber.label, op)
+    // Its outer one goes on when it is done, or waits.
+    if (outer !== undefined && outer !== fiber) this.order.tell(outer.label)
+  }
+
+  /** Whether a fiber gives way before its next step. */
+  private decideStep(fiber: ControlledFiber): boolean {
+    if (this.isNeedless()) return true
     const place: Place = { key: fiber.label, count: fiber.steps, waiting: false }
     // Started in the middle of something else's step, it can only give way to that.
     const outer = this.running?.fiber === fiber ? undefined : (this.running?.key ?? "callback")
@@ -282,6 +325,18 @@ export class Engine {
       }
       this.raise(chosen, place)
     }
+  }
+
+  /** Whether the run has come to where another was that goes on, or went on, in every way that this one could. */
+  private isNeedless(waiting?: ReadonlyArray<string>): boolean {
+    const { points, reduction } = this.options
+    if (this.order === undefined || reduction === undefined || points !== true) return false
+    if (this.taken < this.schedule.length) return false
+    const toCome = [...(waiting ?? this.choices(true)), waiting === undefined ? "running" : "waiting"]
+    if (this.running !== undefined) toCome.push(this.running.key)
+    this.pruned = this.order.meets(this.current, toCome, this.time.now, reduction.use)
+    if (this.pruned) this.forced = undefined
+    return this.pruned
   }
 
   /** What the schedule wants at a place, if anything. Beyond the schedule, notes what it could want. */
@@ -325,23 +380,29 @@ export class Engine {
       `${fault.slice(1)}, ${waiting ? "while waiting after" : "before"} step ${count} of ${key}`
     )
     this.fingerprint.enter(fault)
-    this.happened()
+    this.stillness.happened()
+    this.order?.begin(fault, "fault")
+    if (!this.onlyTell.has(fault)) this.order?.touch()
     happen?.()
   }
 
   private scheduled(task: Task): void {
     if (task.fiber !== undefined) {
+      this.order?.tell(task.fiber.label)
       this.ready.push(task)
       return
     }
     // A thunk has no name of its own: it is numbered under whoever queued it.
     const n = this.thunks.get(task.key) ?? 0
     this.thunks.set(task.key, n + 1)
-    this.ready.push({ ...task, key: `${task.key}${n}` })
+    const key = `${task.key}${n}`
+    this.order?.tell(key)
+    this.ready.push({ ...task, key })
   }
 
   private ended(fiber: ControlledFiber, failure: string | undefined): void {
     this.counts.set(fiber.label, fiber.steps)
+    this.order?.touch()
     this.record("exit", fiber.label, failure === undefined ? "ends" : `fails: ${failure.split("\n", 1)[0]}`)
     if (failure !== undefined && fiber.label !== "main") this.failures.push(`${fiber.label}: ${failure}`)
   }
@@ -349,7 +410,7 @@ export class Engine {
   /** What may still come, although nothing under control can happen any more. */
   private async outside(before: ReadonlyArray<string>): Promise<ReadonlyArray<string>> {
     const handles = [...newHandles(before)]
-    for (const _ of this.driver.nevers) handles.splice(handles.indexOf("Timeout") >>> 0, 1)
+    for (let i = 0; i < this.driver.heldTimers; i++) handles.splice(handles.indexOf("Timeout") >>> 0, 1)
     const ready = this.ready.length
     await turn()
     return this.ready.length > ready && handles.length === 0 ? ["a callback of the event loop"] : handles
@@ -357,36 +418,28 @@ export class Engine {
 
   private waiting(): ReadonlyArray<string> {
     const live = [...this.driver.live]
-    const ticks = this.livelock ? live.filter(({ label }) => this.ticking.has(label)) : []
+    const ticks = this.livelock ? live.filter(({ label }) => this.stillness.goesOn(label)) : []
     const waits = live.filter((fiber) => !ticks.includes(fiber))
     return [
       ...waits.map((fiber) => `${fiber.label} waits for ${this.waitsFor(fiber)}`),
-      ...ticks.map(
-        ({ label }) => `${label} only sleeps and wakes up again, for ${this.clock.unsafeCurrentTimeMillis()} ms`
-      )
+      ...ticks.map(({ label }) => `${label} only sleeps and wakes up again, for ${this.time.now} ms`)
     ]
-  }
-
-  /** Something happened that no timer had brought about, or that the main fiber saw. */
-  private happened(): void {
-    if (this.idle === 0) return
-    this.idle = 0
-    this.ticking.clear()
   }
 
   private waitsFor(fiber: ControlledFiber): string {
     const own = this.waits.get(fiber.label)
     const external = this.externals.some(({ key }) => own === `external ${key.slice(2)}`)
     if (external && own !== undefined) return own
-    return this.clock.isAsleep(fiber.label) ? "time" : this.driver.waitsFor(fiber)
+    return this.time.isAsleep(fiber.label) ? "time" : this.driver.waitsFor(fiber)
   }
 
   /** Interrupts what is left, so that thousands of runs leave nothing behind in the process. */
   private dispose(): void {
-    this.recording = false
+    this.recorder.isOn = false
     this.deciding = false
     this.livelock = false
-    for (const fiber of [...this.driver.live]) fiber.fiber.unsafeInterruptAsFork(FiberId.none)
+    this.pruned = false
+    this.driver.interruptAll()
     for (let i = 0; i < this.options.maxSteps && this.next(); i++) {}
     this.driver.dispose()
   }
@@ -398,37 +451,13 @@ export class Engine {
   }
 
   private record(kind: Entry["kind"], label: string, text: string): void {
-    if (this.recording) this.timeline.push({ step: this.steps, label, text, kind, masked: false })
-  }
-
-  private recordStep(fiber: ControlledFiber, op: string): void {
-    this.timeline.push({ step: this.steps, label: fiber.label, text: op, kind: "step", masked: fiber.isMasked })
-    const { span } = fiber
-    if (span === undefined || this.spans.get(fiber.label) === span) return
-    this.spans.set(fiber.label, span)
-    this.record("note", fiber.label, `span ${span}`)
+    this.recorder.add(this.steps, kind, label, text)
   }
 
   private remove<T>(list: Array<T>, item: T): void {
     const at = list.indexOf(item)
     if (at !== -1) list.splice(at, 1)
   }
-}
-
-// So often time passes, and nothing but timers happens, in a run that is too long, for it to be a deadlock.
-const enoughTime = 10
-
-// Runs share the default scheduler and the hook on promises: one at a time.
-let lastRun: Promise<void> = Promise.resolve()
-
-const takeTurn = async (): Promise<() => void> => {
-  const before = lastRun
-  let release = (): void => {}
-  lastRun = new Promise((resolve) => {
-    release = resolve
-  })
-  await before
-  return release
 }
 
 /** A name without the signs that a schedule consists of, or that a shell would not pass on within quotes. */

@@ -6,6 +6,7 @@ import { problemOfOptions } from "./checkOptions.js"
 import { whyNotTaken } from "./divergence.js"
 import type { Granularity } from "./driver.js"
 import { explain, replayOf } from "./explain.js"
+import { describeBound, type ExplorationOptions } from "./explorationOptions.js"
 import { cannot, type Finding, fail, type Report } from "./finding.js"
 import { partingOf } from "./fingerprint.js"
 import { type Observed, runOnce, type Scenario } from "./observed.js"
@@ -16,33 +17,6 @@ import { isFault, parse, type Schedule, show } from "./schedule.js"
 import { type Bound, exhaustive, type Searched, sample } from "./search.js"
 import { withoutNeedless } from "./shrink.js"
 import { outOfReach, problemOf } from "./verdict.js"
-
-/**
- * The options of `Explore.check`, where they are described.
- *
- * @internal
- */
-export interface ExplorationOptions<A, E> {
-  readonly invariants?: ReadonlyArray<Invariant.Invariant<A, E>> | undefined
-  readonly faults?: number | undefined
-  readonly preemptions?: number | undefined
-  readonly answers?: number | undefined
-  readonly granularity?: Granularity | undefined
-  readonly timers?: "quiescent" | "any" | undefined
-  readonly atomicAsync?: boolean | undefined
-  readonly maxSteps?: number | undefined
-  readonly sample?:
-    | {
-        readonly runs: number
-        readonly seed?: number | undefined
-        readonly strategy?: Sampling["strategy"] | undefined
-      }
-    | undefined
-  readonly maxSchedules?: number | undefined
-  readonly expect?: ReadonlyArray<string> | undefined
-  readonly replay?: string | undefined
-  readonly name?: string | undefined
-}
 
 const usualReasons =
   "the scenario depends on something that is not made anew in each run, such as module state, Math.random, Date.now, a native timer or I/O, or on the order of a HashSet or HashMap of objects that have no hash of their own"
@@ -74,6 +48,10 @@ export class Exploration<A, E> {
     }
   }
 
+  private get isReduced(): boolean {
+    return this.options.reduction === "happens-before"
+  }
+
   stop(): void {
     this.stopped = true
   }
@@ -96,8 +74,9 @@ export class Exploration<A, E> {
     if (searched.failing !== undefined) return this.failure(searched.failing, searched.schedules)
     const report: Report = {
       schedules: searched.schedules,
+      pruned: searched.pruned,
       steps: base.steps,
-      bound: this.describeBound(),
+      bound: describeBound(this.options),
       complete: searched.complete,
       outcomes: this.outcomes
     }
@@ -112,6 +91,7 @@ export class Exploration<A, E> {
     if (this.look(run)) return this.failure(run, 1)
     return {
       schedules: 1,
+      pruned: 0,
       steps: run.steps,
       bound: `the schedule ${text}`,
       complete: false,
@@ -155,12 +135,13 @@ export class Exploration<A, E> {
     return runOnce(this.scenario, schedule, { ...this.engine, points, trace: false, ...more })
   }
 
-  private search(bound: Bound, granularity: Granularity): Promise<Searched<A, E>> {
-    return exhaustive<A, E>({
+  private search(bound: Bound, granularity: Granularity): Promise<Searched<Observed<A, E>>> {
+    return exhaustive<Observed<A, E>>({
       bound,
       maxSchedules: this.options.maxSchedules ?? 200_000,
-      run: (schedule, points) => this.run(schedule, points, { granularity }),
-      fails: (run) => this.look(run as Observed<A, E>)
+      reduction: this.isReduced,
+      run: (schedule, points, reduction) => this.run(schedule, points, { granularity, reduction }),
+      fails: (run) => this.look(run)
     })
   }
 
@@ -170,12 +151,12 @@ export class Exploration<A, E> {
     bound: Bound,
     granularity: Granularity,
     maxSchedules: number
-  ): Promise<Searched<A, E>> {
-    return exhaustive<A, E>({
+  ): Promise<Searched<Observed<A, E>>> {
+    return exhaustive<Observed<A, E>>({
       bound,
       maxSchedules,
       run: (schedule, points) => this.run(schedule, points, { granularity }),
-      fails: (run) => this.stopped || this.problem(run as Observed<A, E>)?.kind === kind
+      fails: (run) => this.stopped || this.problem(run)?.kind === kind
     })
   }
 
@@ -186,20 +167,20 @@ export class Exploration<A, E> {
   private async sample(
     options: NonNullable<ExplorationOptions<A, E>["sample"]>,
     steps: number
-  ): Promise<Searched<A, E>> {
+  ): Promise<Searched<Observed<A, E>>> {
     const sampling = { runs: options.runs, seed: options.seed ?? 0, strategy: options.strategy ?? "uniform" }
-    const searched = await sample<A, E>({
+    const searched = await sample<Observed<A, E>>({
       runs: sampling.runs,
       draw: (n) => this.run([], false, { pick: sampledPick(sampling, n, steps, this.bound.faults) }),
-      fails: (run) => this.look(run as Observed<A, E>)
+      fails: (run) => this.look(run)
     })
     if (searched.failing === undefined || this.stopped) return searched
     return { ...searched, failing: await this.shorten(searched.failing) }
   }
 
   /** The shortest failing schedule within reach: by a search below its length, else by leaving departures out. */
-  private async shorten(run: RunResult<A, E>): Promise<RunResult<A, E>> {
-    const kind = this.problem(run as Observed<A, E>)?.kind
+  private async shorten(run: Observed<A, E>): Promise<Observed<A, E>> {
+    const kind = this.problem(run)?.kind
     for (let length = 1; length < Math.min(run.applied.length, 3); length++) {
       const { failing } = await this.searchFor(
         kind,
@@ -267,7 +248,7 @@ export class Exploration<A, E> {
       problem,
       name: this.options.name,
       schedules,
-      bound: this.describeBound(),
+      bound: describeBound(this.options),
       failing: await trace(run.schedule),
       trace,
       fails: (schedule) => this.failsLike(kind, schedule),
@@ -286,17 +267,5 @@ export class Exploration<A, E> {
     const seen = [...report.outcomes.keys()].join(", ") || "none"
     const problem = `outcomes that were expected were never seen: ${unseen.join(", ")} (seen: ${seen})`
     return fail(problem, "", `${problem}\n  ${report.schedules} schedules, ${report.bound}`)
-  }
-
-  private describeBound(): string {
-    const { answers, faults, preemptions } = this.bound
-    const { sample } = this.options
-    if (sample !== undefined) {
-      const how = typeof sample.strategy === "object" ? `pct(${sample.strategy.pct})` : "uniform"
-      return `${sample.runs} schedules drawn at random (${how}, seed ${sample.seed ?? 0}), cut at every ${this.engine.granularity}`
-    }
-    const plural = (n: number, what: string) => `${n} ${what}${n === 1 ? "" : "s"}`
-    const others = answers === undefined ? "" : `, at most ${plural(answers, "other answer")} of externals`
-    return `at most ${plural(faults, "fault")} and ${plural(preemptions, "preemption")}${others}, cut at every ${this.engine.granularity}`
   }
 }

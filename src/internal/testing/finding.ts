@@ -13,6 +13,7 @@ import { drawTimeline } from "./timeline.js"
  */
 export interface Report {
   readonly schedules: number
+  readonly pruned: number
   readonly steps: number
   readonly bound: string
   readonly complete: boolean

@@ -5,6 +5,7 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import type * as Scope from "effect/Scope"
 import { Sim } from "../../testing/Sim.js"
+import { Effect3Driver } from "./effect3.js"
 import { Engine } from "./engine.js"
 import type { EngineOptions, RunResult } from "./run.js"
 import type { Schedule } from "./schedule.js"
@@ -23,11 +24,15 @@ export const runOnce = async <A, E>(
   schedule: Schedule,
   options: EngineOptions
 ): Promise<Observed<A, E>> => {
-  const engine = new Engine(schedule, options)
+  const engine = new Engine<Effect.Effect<A, E>, Exit.Exit<A, E>>(
+    (listener, driverOptions) => new Effect3Driver(listener, driverOptions),
+    schedule,
+    options
+  )
   let outcome: string | undefined
   const sim = Sim.of({
-    addFault: (name, happen) => engine.addFault(name, happen),
-    addExternal: (name, outcomes, happen) => engine.addExternal(name, outcomes, happen),
+    addFault: (name, happen, options) => engine.addFault(name, happen, options?.onlyTells),
+    addExternal: (name, outcomes, happen, options) => engine.addExternal(name, outcomes, happen, options?.onlyTells),
     note: (text) => engine.note(text),
     event: (tag) => engine.event(tag),
     outcome: (word) => {

@@ -1,5 +1,5 @@
 /**
- * What the explorer notices of the world beyond it: promises that move, and native handles.
+ * What the explorer notices of the world beyond it: promises that move, native handles, and other runs.
  */
 import { promiseHooks } from "node:v8"
 
@@ -55,4 +55,22 @@ export const newHandles = (before: ReadonlyArray<string>): ReadonlyArray<string>
     if (at !== -1) left.splice(at, 1)
     return at === -1 && resource !== "Immediate"
   })
+}
+
+// Runs share the default scheduler and the hook on promises: one at a time.
+let lastRun: Promise<void> = Promise.resolve()
+
+/**
+ * Waits until no other run is under way. The next one begins when the returned function is called.
+ *
+ * @internal
+ */
+export const takeTurn = async (): Promise<() => void> => {
+  const before = lastRun
+  let release = (): void => {}
+  lastRun = new Promise((resolve) => {
+    release = resolve
+  })
+  await before
+  return release
 }

@@ -3,6 +3,7 @@
  */
 import type * as Exit from "effect/Exit"
 import type { Granularity } from "./driver.js"
+import type { Use, Visited } from "./happensBefore.js"
 import { type Place, type Schedule, showPlace } from "./schedule.js"
 
 /**
@@ -70,17 +71,19 @@ export interface EngineOptions {
    * only where an external could have answered differently.
    */
   readonly points: boolean | "answers"
+  /** Where runs have been, with how much of the bound this one uses: it ends where it is not needed. */
+  readonly reduction?: { readonly visited: Visited; readonly use: Use } | undefined
   /** Decides where a schedule says nothing. */
   readonly pick?: Pick | undefined
 }
 
 /**
- * What a run came to.
+ * What a run of any runtime came to.
  *
  * @internal
  */
-export interface RunResult<A, E> {
-  readonly exit: Exit.Exit<A, E> | undefined
+export interface RunOf<X> {
+  readonly exit: X | undefined
   readonly schedule: Schedule
   /** How many departures of the schedule were taken. Fewer than it has: it does not fit the program. */
   readonly taken: number
@@ -88,6 +91,8 @@ export interface RunResult<A, E> {
   readonly applied: Schedule
   readonly steps: number
   readonly points: ReadonlyArray<Point>
+  /** Whether it was given up since it had come to where another run was (`reduction`). */
+  readonly pruned: boolean
   readonly timeline: ReadonlyArray<Entry>
   readonly events: ReadonlyArray<SimEvent>
   /** Of everything that happened. */
@@ -107,11 +112,18 @@ export interface RunResult<A, E> {
 }
 
 /**
+ * What a run of an effect came to.
+ *
+ * @internal
+ */
+export interface RunResult<A, E> extends RunOf<Exit.Exit<A, E>> {}
+
+/**
  * Says where a schedule stopped fitting the program.
  *
  * @internal
  */
-export const divergence = (run: RunResult<unknown, unknown>): string | undefined => {
+export const divergence = (run: RunOf<unknown>): string | undefined => {
   const next = run.schedule[run.taken]
   return next === undefined
     ? undefined

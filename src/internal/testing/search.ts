@@ -5,7 +5,8 @@
  * order, once each, fewest departures first: the first failure it finds has as few as can be. Externals are fair and each
  * answers once: which of its outcomes that is, is a choice of data and not of the order, and counts as no preemption.
  */
-import type { Point, RunResult } from "./run.js"
+import { type Use, Visited } from "./happensBefore.js"
+import type { EngineOptions, Point, RunOf } from "./run.js"
 import { isAnswer, isFault, type Schedule } from "./schedule.js"
 
 /** @internal */
@@ -17,39 +18,51 @@ export interface Bound {
 }
 
 /**
- * Runs a schedule. `points` asks where it could have gone on differently.
+ * Runs a schedule. `points` asks where it could have gone on differently, `reduction` lets it end where it is not needed.
  *
  * @internal
  */
-export type RunSchedule<A, E> = (schedule: Schedule, points: boolean | "answers") => Promise<RunResult<A, E>>
+export type RunSchedule<R> = (
+  schedule: Schedule,
+  points: boolean | "answers",
+  reduction: EngineOptions["reduction"]
+) => Promise<R>
 
 /**
  * What a search came to.
  *
  * @internal
  */
-export interface Searched<A, E> {
+export interface Searched<R> {
   readonly schedules: number
+  /** How many of them were given up, since they had come to where others were. */
+  readonly pruned: number
   /** Whether every schedule within the bound was run. */
   readonly complete: boolean
-  readonly failing: RunResult<A, E> | undefined
+  readonly failing: R | undefined
 }
 
 /** @internal */
-export interface SearchOptions<A, E> {
+export interface SearchOptions<R> {
   readonly bound: Bound
   readonly maxSchedules: number
-  readonly run: RunSchedule<A, E>
+  /** Whether runs end where they come to a state that others have come to (happensBefore.ts). */
+  readonly reduction?: boolean | undefined
+  readonly run: RunSchedule<R>
   /** Looks at a run; `true` ends the search with it. */
-  readonly fails: (run: RunResult<A, E>) => boolean
+  readonly fails: (run: R) => boolean
 }
 
 /** A schedule, and how much of the bound it uses. */
-interface Used {
+interface Used extends Use {
   readonly schedule: Schedule
-  readonly faults: number
-  readonly preemptions: number
-  readonly answers: number
+}
+
+/** One whose run can be departed from. */
+interface Parent {
+  readonly used: Used
+  /** How many points it has; the run goes on to more where it was given up. */
+  readonly points: number
 }
 
 const nothingUsed: Used = { schedule: [], faults: 0, preemptions: 0, answers: 0 }
@@ -87,38 +100,47 @@ const makeBreather = (): (() => Promise<void>) => {
  *
  * @internal
  */
-export const exhaustive = async <A, E>(options: SearchOptions<A, E>): Promise<Searched<A, E>> => {
+export const exhaustive = async <R extends RunOf<unknown>>(options: SearchOptions<R>): Promise<Searched<R>> => {
   const { bound, maxSchedules, run, fails } = options
   const breathe = makeBreather()
+  const visited = options.reduction === true ? new Visited() : undefined
   let schedules = 0
-  const visit = async (used: Used): Promise<RunResult<A, E>> => {
+  let pruned = 0
+  const came = (complete: boolean, failing?: R): Searched<R> => ({ schedules, pruned, complete, failing })
+  const visit = async (used: Used): Promise<R> => {
     schedules++
     await breathe()
-    return run(used.schedule, pointsOf(used, bound))
+    return run(used.schedule, pointsOf(used, bound), visited && { visited, use: used })
+  }
+  /** Whether a run ends the search. One that was given up came to nothing of its own. */
+  const ends = (seen: R): boolean => {
+    if (!seen.pruned) return fails(seen)
+    pruned++
+    return false
   }
   const first = await visit(nothingUsed)
-  if (fails(first)) return { schedules, complete: false, failing: first }
+  if (ends(first)) return came(false, first)
   // Of a level only the schedules are kept, and of the last one, the widest by far, nothing. The points of a run, some
   // hundred times as large, are looked at again when it is departed from: one run more for the hundred that follow.
-  let level: Array<Used> = [nothingUsed]
+  let level: Array<Parent> = [{ used: nothingUsed, points: first.points.length }]
   while (level.length > 0) {
-    const next: Array<Used> = []
+    const next: Array<Parent> = []
     for (const parent of level) {
-      const { points } = await run(parent.schedule, pointsOf(parent, bound))
-      for (const point of points) {
+      const { points } = await run(parent.used.schedule, pointsOf(parent.used, bound), undefined)
+      for (const point of points.slice(0, parent.points)) {
         for (const choice of point.choices) {
-          const used = depart(parent, point, choice)
+          const used = depart(parent.used, point, choice)
           if (!fits(used, bound)) continue
-          if (schedules >= maxSchedules) return { schedules, complete: false, failing: undefined }
+          if (schedules >= maxSchedules) return came(false)
           const child = await visit(used)
-          if (fails(child)) return { schedules, complete: false, failing: child }
-          if (child.points.length > 0) next.push(used)
+          if (ends(child)) return came(false, child)
+          if (child.points.length > 0) next.push({ used, points: child.points.length })
         }
       }
     }
     level = next
   }
-  return { schedules, complete: true, failing: undefined }
+  return came(true)
 }
 
 /**
@@ -126,16 +148,16 @@ export const exhaustive = async <A, E>(options: SearchOptions<A, E>): Promise<Se
  *
  * @internal
  */
-export const sample = async <A, E>(options: {
+export const sample = async <R>(options: {
   readonly runs: number
-  readonly draw: (n: number) => Promise<RunResult<A, E>>
-  readonly fails: (run: RunResult<A, E>) => boolean
-}): Promise<Searched<A, E>> => {
+  readonly draw: (n: number) => Promise<R>
+  readonly fails: (run: R) => boolean
+}): Promise<Searched<R>> => {
   const breathe = makeBreather()
   for (let n = 0; n < options.runs; n++) {
     await breathe()
     const run = await options.draw(n)
-    if (options.fails(run)) return { schedules: n + 1, complete: false, failing: run }
+    if (options.fails(run)) return { schedules: n + 1, pruned: 0, complete: false, failing: run }
   }
-  return { schedules: options.runs, complete: false, failing: undefined }
+  return { schedules: options.runs, pruned: 0, complete: false, failing: undefined }
 }
