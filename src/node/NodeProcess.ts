@@ -8,9 +8,9 @@
  * @since 0.1.0
  */
 import * as Effect from "effect/Effect"
-import type * as Layer from "effect/Layer"
-import type * as Process from "../capability/Process.js"
-import { layerOf } from "../internal/capability/process/service.js"
+import * as Layer from "effect/Layer"
+import * as Process from "../capability/Process.js"
+import { makeService } from "../internal/capability/process/service.js"
 import { nodeMachine } from "../internal/node/nodeMachine.js"
 import { liveGroups } from "../internal/node/processGroup.js"
 import { SpillFolder } from "../internal/node/spill.js"
@@ -39,13 +39,16 @@ import { SpillFolder } from "../internal/node/spill.js"
  * @since 0.1.0
  * @category layers
  */
-export const layer: Layer.Layer<Process.Process> = layerOf(
-  Effect.map(
-    Effect.acquireRelease(
-      Effect.sync(() => new SpillFolder()),
-      (folder) => Effect.sync(() => folder.remove())
-    ),
-    nodeMachine
+export const layer: Layer.Layer<Process.Process> = Layer.scoped(
+  Process.Process,
+  makeService(
+    Effect.map(
+      Effect.acquireRelease(
+        Effect.sync(() => new SpillFolder()),
+        (folder) => Effect.sync(() => folder.remove())
+      ),
+      nodeMachine
+    )
   )
 )
 

@@ -10,12 +10,12 @@
  *
  * @since 0.1.0
  */
-import * as Context from "effect/Context"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import type * as Process from "../capability/Process.js"
-import { layerOf } from "../internal/capability/process/service.js"
+import type * as Scope from "effect/Scope"
+import * as Process from "../capability/Process.js"
+import { makeService } from "../internal/capability/process/service.js"
 import { ScriptedMachine } from "../internal/testing/scriptedMachine.js"
 
 /**
@@ -51,7 +51,7 @@ export interface Commands {
 }
 
 /**
- * A process that was started, shells of sessions (`sh`) included.
+ * A process that was started. The shell of a session (`sh`) is one, and each command that it runs, with the pid of the shell.
  *
  * @since 0.1.0
  * @category models
@@ -66,23 +66,57 @@ export interface Started {
 }
 
 /**
- * What a test sees of the processes.
+ * A service, and what a test sees of its processes.
  *
  * @since 0.1.0
- * @category services
+ * @category models
  */
-export interface Service {
-  /** Every process that was started, in order. */
+export interface Handle {
+  readonly process: Process.Service
+  /** Everything that was started, in order. */
   readonly started: Effect.Effect<ReadonlyArray<Started>>
 }
 
 /**
- * Service that tells a test which processes there are.
+ * A `Process` that knows these commands and no others, as long as the scope is open.
+ *
+ * @example
+ * ```ts
+ * import * as assert from "node:assert"
+ * import { Effect } from "effect"
+ * import { Cancellation } from "quiesce"
+ * import { Process } from "quiesce/capability"
+ * import { ScriptedProcess } from "quiesce/testing"
+ *
+ * const program = Effect.gen(function* () {
+ *   const { process, started } = yield* ScriptedProcess.make({
+ *     git: ([subcommand]) => ({ stdout: `${subcommand}: nothing to do\n` })
+ *   })
+ *   const { stdout } = yield* Effect.provideService(
+ *     Process.run({ command: "git", args: ["status"] }),
+ *     Process.Process,
+ *     process
+ *   )
+ *   assert.strictEqual(stdout, "status: nothing to do\n")
+ *   assert.strictEqual((yield* started)[0]?.isRunning, false)
+ * })
+ * await Effect.runPromise(Effect.scoped(Cancellation.own(program)))
+ * ```
  *
  * @since 0.1.0
- * @category services
+ * @category constructors
  */
-export class ScriptedProcess extends Context.Tag("quiesce/testing/ScriptedProcess")<ScriptedProcess, Service>() {}
+export const make = (commands: Commands): Effect.Effect<Handle, never, Scope.Scope> =>
+  Effect.suspend(() => {
+    const machine = new ScriptedMachine((command, args) => {
+      const script = Object.hasOwn(commands, command) ? commands[command] : undefined
+      return typeof script === "function" ? script(args) : script
+    })
+    const started = Effect.sync(() =>
+      machine.seen.map(({ args, command, input, isRunning, pid }) => ({ pid, command, args, input, isRunning }))
+    )
+    return Effect.map(makeService(Effect.succeed(machine)), (process) => ({ process, started }))
+  })
 
 /**
  * Layer of a `Process` that knows these commands and no others.
@@ -95,27 +129,17 @@ export class ScriptedProcess extends Context.Tag("quiesce/testing/ScriptedProces
  * import { Process } from "quiesce/capability"
  * import { ScriptedProcess } from "quiesce/testing"
  *
- * const layer = ScriptedProcess.layer({
- *   git: ([subcommand]) => ({ stdout: `${subcommand}: nothing to do\n` })
- * })
- * const program = Process.run({ command: "git", args: ["status"] })
+ * const layer = ScriptedProcess.layer({ make: { exitCode: 2, stderr: "no rule" } })
+ * const program = Process.run({ command: "make" })
  * const result = await Effect.runPromise(Cancellation.own(Effect.provide(program, layer)))
- * assert.strictEqual(result.stdout, "status: nothing to do\n")
+ * assert.strictEqual(result.exitCode, 2)
  * ```
  *
  * @since 0.1.0
  * @category layers
  */
-export const layer = (commands: Commands): Layer.Layer<Process.Process | ScriptedProcess> =>
-  Layer.unwrapEffect(
-    Effect.sync(() => {
-      const machine = new ScriptedMachine((command, args) => {
-        const script = Object.hasOwn(commands, command) ? commands[command] : undefined
-        return typeof script === "function" ? script(args) : script
-      })
-      const started = Effect.sync(() =>
-        machine.seen.map(({ args, command, input, isRunning, pid }) => ({ pid, command, args, input, isRunning }))
-      )
-      return Layer.merge(layerOf(Effect.succeed(machine)), Layer.succeed(ScriptedProcess, { started }))
-    })
+export const layer = (commands: Commands): Layer.Layer<Process.Process> =>
+  Layer.scoped(
+    Process.Process,
+    Effect.map(make(commands), ({ process }) => process)
   )

@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Context, Effect, Exit, Fiber, Layer, TestClock } from "effect"
+import { Effect, Exit, Fiber, Layer, TestClock } from "effect"
 import { CancelCause, Cancellation } from "quiesce"
 import { Process } from "quiesce/capability"
 import { ScriptedProcess } from "quiesce/testing"
@@ -8,16 +8,19 @@ import { itKeepsTheContract } from "../support/contracts/process.js"
 describe("ScriptedProcess", () => {
   itKeepsTheContract(() => {
     let alive: () => ReadonlyArray<number> = () => []
-    const scripted = ScriptedProcess.layer({
-      echo: (args) => ({ stdout: `${args.join(" ")}\n` }),
-      sleep: { lasts: "forever" },
-      cat: { echoes: true }
-    })
-    const layer = Layer.tap(scripted, (context) =>
-      Effect.sync(() => {
-        const { started } = Context.get(context, ScriptedProcess.ScriptedProcess)
-        alive = () => Effect.runSync(started).flatMap(({ isRunning, pid }) => (isRunning ? [pid] : []))
-      })
+    const layer = Layer.scoped(
+      Process.Process,
+      Effect.map(
+        ScriptedProcess.make({
+          echo: (args) => ({ stdout: `${args.join(" ")}\n` }),
+          sleep: { lasts: "forever" },
+          cat: { echoes: true }
+        }),
+        ({ process, started }) => {
+          alive = () => Effect.runSync(started).flatMap(({ isRunning, pid }) => (isRunning ? [pid] : []))
+          return process
+        }
+      )
     )
     return { layer, env: {}, stride: 1, alive: () => alive() }
   })
@@ -71,9 +74,8 @@ describe("ScriptedProcess", () => {
 
   it.scoped("tells what was started, and what it was given to read", () =>
     Effect.gen(function* () {
-      const processes = yield* Layer.build(ScriptedProcess.layer({ make: { lasts: "1 second", exitCode: 2 } }))
+      const { process, started } = yield* ScriptedProcess.make({ make: { lasts: "1 second", exitCode: 2 } })
       yield* Effect.gen(function* () {
-        const { started } = yield* ScriptedProcess.ScriptedProcess
         const running = yield* Effect.fork(Process.run({ command: "make", args: ["all"], stdin: "text" }))
         yield* TestClock.adjust("500 millis")
         assert.deepStrictEqual(yield* started, [
@@ -82,7 +84,7 @@ describe("ScriptedProcess", () => {
         yield* TestClock.adjust("500 millis")
         assert.strictEqual((yield* Fiber.join(running)).exitCode, 2)
         assert.isFalse((yield* started)[0]?.isRunning)
-      }).pipe(Effect.provide(processes), Cancellation.own)
+      }).pipe(Effect.provideService(Process.Process, process), Cancellation.own)
     })
   )
 })

@@ -103,15 +103,22 @@ class ScriptedTree implements Tree, Seen {
   }
 }
 
-class ScriptedForeground implements Foreground {
+class ScriptedForeground implements Foreground, Seen {
   readonly ended = new Settlement<CommandEnding>()
+  readonly pid: number
+  readonly command: string
+  readonly args: ReadonlyArray<string>
+  readonly input = ""
   private readonly tree: ScriptedTree
   private readonly script: Script
   private readonly origin: Origin
   private readonly disarms: Array<() => void> = []
   private isStopping = false
 
-  constructor(tree: ScriptedTree, script: Script, origin: Origin) {
+  constructor(tree: ScriptedTree, line: ReadonlyArray<string>, script: Script, origin: Origin) {
+    this.pid = tree.pid
+    this.command = line[0] ?? ""
+    this.args = line.slice(1)
     this.tree = tree
     this.script = script
     this.origin = origin
@@ -122,6 +129,10 @@ class ScriptedForeground implements Foreground {
         this.settle({ isReady: true, exitCode: script.exitCode ?? 0, stoppedBy: undefined })
       )
     }
+  }
+
+  get isRunning(): boolean {
+    return !this.ended.isSettled
   }
 
   readonly stop = (): void => {
@@ -160,6 +171,7 @@ const notStarted = (command: string): NotStarted => {
 /** @internal */
 export class ScriptedMachine implements Machine {
   readonly seen: Array<Seen> = []
+  private pids = 0
   private readonly scriptOf: (command: string, args: ReadonlyArray<string>) => Script | undefined
 
   constructor(scriptOf: (command: string, args: ReadonlyArray<string>) => Script | undefined) {
@@ -201,7 +213,8 @@ export class ScriptedMachine implements Machine {
       const [command = "", ...args] = line.split(" ")
       const script = this.scriptOf(command, args)
       const missing = { exitCode: 127, stderr: `sh: ${command}: not found\n` }
-      const foreground = new ScriptedForeground(tree, script ?? missing, origin)
+      const foreground = new ScriptedForeground(tree, [command, ...args], script ?? missing, origin)
+      this.seen.push(foreground)
       if (command === "exit") tree.exit(Number(args[0] ?? 0))
       return foreground
     }
@@ -209,7 +222,7 @@ export class ScriptedMachine implements Machine {
   }
 
   private treeOf(options: Process.RunOptions, script: Script, origin: Origin): ScriptedTree {
-    const tree = new ScriptedTree(this.seen.length + 1, options, script, origin)
+    const tree = new ScriptedTree(++this.pids, options, script, origin)
     this.seen.push(tree)
     return tree
   }

@@ -2,34 +2,31 @@
  * The service, made of what starts processes and of an owner for what outlives its caller.
  */
 import * as Effect from "effect/Effect"
-import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
 import * as Cancellation from "../../../Cancellation.js"
-import * as Process from "../../../capability/Process.js"
+import type * as Process from "../../../capability/Process.js"
 import { BackgroundProcesses } from "./background.js"
 import type { Machine } from "./machine.js"
 import { run } from "./run.js"
 import { openSession } from "./session.js"
 
 /**
- * A layer that owns what was started in the background, and ends it before what `makeMachine` has acquired.
+ * A service that owns what was started in the background as long as its scope is open, and ends it before what
+ * `makeMachine` has acquired.
  *
  * @internal
  */
-export const layerOf = <R>(
+export const makeService = <R>(
   makeMachine: Effect.Effect<Machine, never, R>
-): Layer.Layer<Process.Process, never, Exclude<R, Scope.Scope>> =>
-  Layer.scoped(
-    Process.Process,
-    Effect.gen(function* () {
-      const machine = yield* makeMachine
-      const owner = yield* Cancellation.ownScoped
-      const background = new BackgroundProcesses(machine, owner)
-      return {
-        run: run(machine),
-        start: (options) => background.start(options),
-        openSession: (options = {}) => openSession(machine, owner, options),
-        list: Effect.sync(() => background.list)
-      }
-    })
-  )
+): Effect.Effect<Process.Service, never, R | Scope.Scope> =>
+  Effect.gen(function* () {
+    const machine = yield* makeMachine
+    const owner = yield* Cancellation.ownScoped
+    const background = new BackgroundProcesses(machine, owner)
+    return {
+      run: run(machine),
+      start: (options) => background.start(options),
+      openSession: (options = {}) => openSession(machine, owner, options),
+      list: Effect.sync(() => background.list)
+    }
+  })
