@@ -130,7 +130,7 @@ export class Disk {
     const { folder, name, node } = spot
     if (folder === undefined || (node !== undefined && options.byForce !== true)) return new Refused("EEXIST")
     if (!mayWrite(folder) && options.byForce !== true) return new Refused("EACCES")
-    const made = make(this.free.pop() ?? ++this.inodes)
+    const made = make(++this.inodes)
     folder.entries.set(name, made)
     return made
   }
@@ -163,7 +163,10 @@ export class Disk {
 
   openFile(path: string, flag: string, now: number): FileNode | Refused {
     if (flag === "wx") {
-      const make = (ino: number): FileNode => ({ kind: "file", ino, bytes: new Uint8Array(), mode: 0o644, mtime: now })
+      const make = (next: number): FileNode => {
+        const ino = this.free.pop() ?? next
+        return { kind: "file", ino, bytes: new Uint8Array(), mode: 0o644, mtime: now }
+      }
       return this.create(path, make) as FileNode | Refused
     }
     const node = this.find(path)

@@ -52,7 +52,8 @@ describe("TargetQueue (races)", () => {
         yield* Sim.outcome(outcome)
         return outcome
       }),
-    { preemptions: 1, faults: 1, granularity: "effect", expect: ["a b c", "- b c", "a - c", "a b -"] }
+    { preemptions: 1, faults: 1, granularity: "effect", expect: ["a b c", "- b c", "a - c", "a b -"] },
+    180_000
   )
 
   it.explore(
@@ -114,6 +115,7 @@ describe("TargetQueue (races)", () => {
         yield* Sim.outcome(outcome)
         return outcome
       }),
-    { preemptions: 1, faults: 1, granularity: "effect", expect: ["a b c", "- b c", "a - c", "a b -"] }
+    { preemptions: 1, faults: 1, granularity: "effect", expect: ["a b c", "- b c", "a - c", "a b -"] },
+    180_000
   )
 })
