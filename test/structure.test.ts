@@ -30,6 +30,8 @@ const abortMayAppearIn = [
   "internal/abort/",
   "internal/abortListener.ts",
   "internal/cancellation/",
+  // What providers of models say of an end is theirs to word.
+  "internal/capability/model/openAiAnswer.ts",
   // Code on the other side of the border has nothing but signals.
   "adapters/",
   "promise/",
@@ -239,6 +241,8 @@ const findingsOfAbort = (source: SourceFile): ReadonlyArray<string> => {
     if (/^[A-Z][A-Z0-9_]+$/.test(text) || (!isName && text === "AbortError")) continue
     // What models are told is fixed by those who read it.
     if (!isName && /^tool call aborted/.test(text)) continue
+    // How an answer of a model, or a turn, ended: a word of streams and logs, fixed by those who read them.
+    if (!isName && text === "aborted") continue
     // The module of that name, imported and used: import * as Abort from "./Abort.js"
     if (text === "Abort" || ts.isImportDeclaration(node.parent)) continue
     if (ts.isPropertyAccessExpression(node.parent) && node.parent.expression.getText(source.tree) === "Abort") continue
