@@ -22,6 +22,7 @@ export declare const step: (toolCalls: ReadonlyArray<Pick<ToolCall.ToolCall, "id
 export declare const fromOpenAI: (messages: ReadonlyArray<unknown>) => ReadonlyArray<Entry>;
 export declare const fromAnthropic: (messages: ReadonlyArray<unknown>) => ReadonlyArray<Entry>;
 export declare const problems: (entries: ReadonlyArray<Entry>) => ReadonlyArray<Problem>;
+export declare const describe: ({ _tag, callId }: Problem) => string;
 declare const TranscriptFailure_base: new <A extends Record<string, any> = {}>(args: import("effect/Types").VoidIfEmpty<{ readonly [P in keyof A as P extends "_tag" ? never : P]: A[P]; }>) => import("effect/Cause").YieldableError & {
     readonly _tag: "TranscriptFailure";
 } & Readonly<A>;

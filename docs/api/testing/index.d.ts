@@ -1,6 +1,12 @@
 export * as Explore from "./Explore.js";
 export * as Invariant from "./Invariant.js";
 export * as Leaks from "./Leaks.js";
+export * as MemoryFileSystem from "./MemoryFileSystem.js";
+export * as MessageRules from "./MessageRules.js";
+export * as ScriptedHttp from "./ScriptedHttp.js";
+export * as ScriptedModel from "./ScriptedModel.js";
+export * as ScriptedProcess from "./ScriptedProcess.js";
+export * as SessionLog from "./SessionLog.js";
 export * as Sim from "./Sim.js";
 export * as Tools from "./Tools.js";
 export * as Transcript from "./Transcript.js";
