@@ -365,6 +365,10 @@ export const follow = (from?: number): Stream.Stream<AgentEvent.Envelope, never,
 export const toMessages: (events: Iterable<AgentEvent.Envelope>) => ReadonlyArray<Model.Message> = messagesOf
 
 const attempt = <A>(step: () => A): Effect.Effect<A, SessionError> =>
-  Effect.try({ try: step, catch: (thrown) => thrown }).pipe(
-    Effect.catchAll((thrown) => (isSessionError(thrown) ? Effect.fail(thrown) : Effect.die(thrown)))
-  )
+  Effect.suspend(() => {
+    try {
+      return Effect.succeed(step())
+    } catch (thrown) {
+      return isSessionError(thrown) ? Effect.fail(thrown) : Effect.die(thrown)
+    }
+  })

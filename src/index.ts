@@ -18,6 +18,34 @@
 export * as Abort from "./Abort.js"
 
 /**
+ * An agent: it takes messages, asks a model, runs the tools that the model calls, and rests.
+ *
+ * Who talks to it needs two promises. No message is lost: what was accepted is read, or parked by a rule that the log
+ * states. And there is one way to stop it, `cancel`, and one way to know that nothing of it runs, `whenIdle` (L11).
+ *
+ * Messages wait in two lines: `followup` opens a turn of its own, `steer` is read before the next step of the turn that
+ * runs, and `inject` is read with whatever comes next and wakes nobody. Everything that happens is in the session.
+ *
+ * @since 0.1.0
+ */
+export * as Agent from "./Agent.js"
+
+/**
+ * What happens to an agent, as data: the entries of its `Session`.
+ *
+ * An event says what has happened, in the step in which it did, and is never changed. It is plain JSON and means the same
+ * before it was stored and after. Everything else that is known of a session (the messages that a model is shown, what is
+ * queued, how far the turns have come) is derived from its events.
+ *
+ * A *turn* is what one piece of input leads to, until the model rests; a *step* is one model request and the calls that it
+ * causes. Turns are counted from 1 over the whole session, steps from 1 in each turn, attempts of a request from 1 in each
+ * step.
+ *
+ * @since 0.1.0
+ */
+export * as AgentEvent from "./AgentEvent.js"
+
+/**
  * Why an owner was cancelled.
  *
  * A cause is plain data: it is logged, stored with a turn and shown to people. Code that listens to an `AbortSignal`
@@ -63,6 +91,15 @@ export * as Content from "./Content.js"
 export * as Handoff from "./Handoff.js"
 
 /**
+ * What people have said to an agent and it has not read yet: two lines, first in, first out.
+ *
+ * An inbox is a value. The agent's state machine changes it in the step in which the change is logged.
+ *
+ * @since 0.1.0
+ */
+export * as Inbox from "./Inbox.js"
+
+/**
  * Rules that surround every call: they decide whether it runs, how, and what is shown of it.
  *
  * A policy is a value; building one runs nothing. `ToolRuntime` runs policies in the order in which they are listed:
@@ -79,6 +116,23 @@ export * as Handoff from "./Handoff.js"
  * @since 0.1.0
  */
 export * as Policy from "./Policy.js"
+
+/**
+ * The log of everything that happens to an agent, and what can be derived from it.
+ *
+ * A session is append-only. `append` is a plain function and not an effect, on purpose: whoever changes a state records the
+ * change in the same step, and no other fiber comes in between. What a model is shown (`messages`) and where the agent
+ * stands (`position`) are derived from the events each time, and stored nowhere beside them.
+ *
+ * A stored session that is opened again is put in order first: a last line that was torn is cut off, calls without a
+ * result get one that says what is known of them (L13), and what was open is closed, so that the next request to a model
+ * is valid wherever the program had ended (L8).
+ *
+ * All events are kept in memory as long as the session is open.
+ *
+ * @since 0.1.0
+ */
+export * as Session from "./Session.js"
 
 /**
  * A tool is a named Effect that a model can ask for.

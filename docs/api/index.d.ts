@@ -1,9 +1,13 @@
 export * as Abort from "./Abort.js";
+export * as Agent from "./Agent.js";
+export * as AgentEvent from "./AgentEvent.js";
 export * as CancelCause from "./CancelCause.js";
 export * as Cancellation from "./Cancellation.js";
 export * as Content from "./Content.js";
 export * as Handoff from "./Handoff.js";
+export * as Inbox from "./Inbox.js";
 export * as Policy from "./Policy.js";
+export * as Session from "./Session.js";
 export * as Tool from "./Tool.js";
 export * as ToolCall from "./ToolCall.js";
 export * as ToolContext from "./ToolContext.js";

@@ -52,6 +52,7 @@ export interface Options extends Session.Options {
  * const first = Effect.gen(function* () {
  *   const session = yield* NodeSession.make({ file })
  *   session.append(AgentEvent.TurnStarted.make({ turn: 1 }))
+ *   session.append(AgentEvent.TurnEnded.make({ turn: 1, outcome: { _tag: "Completed" } }))
  * })
  * await Effect.runPromise(Effect.scoped(first))
  *

@@ -26,3 +26,18 @@ export * as NodeHttp from "./NodeHttp.js"
  * @since 0.1.0
  */
 export * as NodeProcess from "./NodeProcess.js"
+
+/**
+ * Keeps a session in a file: one line of JSON for each event.
+ *
+ * An event is written in the step in which it is appended, with a blocking call, so that what has happened and what is
+ * stored never differ. That call takes some microseconds; one that forces it to the disk (`Session.SyncPolicy`) takes
+ * milliseconds, in which the program does nothing else.
+ *
+ * Beside an open session lies its lock file (`.lock`). It names the process that has the session open. A lock of a process
+ * that is gone, such as after a crash, is taken over by the next who opens the session on the same machine; elsewhere one
+ * cannot know, and a person has to remove it.
+ *
+ * @since 0.1.0
+ */
+export * as NodeSession from "./NodeSession.js"

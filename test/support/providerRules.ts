@@ -5,7 +5,9 @@ import { Transcript } from "quiesce/testing"
 type Message = Model.Message
 interface Plain {
   readonly role: string
-  readonly [key: string]: unknown
+  readonly content: unknown
+  readonly tool_call_id?: string
+  readonly tool_calls?: ReadonlyArray<{ readonly id: string }>
 }
 
 const toOpenAI = (message: Message): Plain => {
@@ -58,8 +60,7 @@ export const refusals = (messages: ReadonlyArray<Message>): ReadonlyArray<string
     // "An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'."
     if (message.role !== "tool") {
       if (wanted.length > 0) found.push(`OpenAI: ${message.role} before the result of ${wanted.join(", ")}`)
-      const calls = (message.tool_calls ?? []) as ReadonlyArray<{ readonly id: string }>
-      wanted = calls.map(({ id }) => id)
+      wanted = (message.tool_calls ?? []).map(({ id }) => id)
     } else if (wanted[0] === message.tool_call_id) wanted.shift()
     else found.push(`OpenAI: a tool message for ${message.tool_call_id}, wanted ${wanted.join(", ") || "nothing"}`)
   }

@@ -1,1 +1,3 @@
+export * as NodeHttp from "./NodeHttp.js";
 export * as NodeProcess from "./NodeProcess.js";
+export * as NodeSession from "./NodeSession.js";
