@@ -415,11 +415,11 @@ const describe = ({ command, cwd, detail, reason }: ProcessError): string => {
  * @category services
  */
 export interface Service {
-  /** Runs a command and waits until nothing of it is left. */
+  /** Runs a command and waits until nothing of it is left. There is no commit point: what it has done stays done. */
   readonly run: (options: RunOptions) => Effect.Effect<RunResult, ProcessError, Cancellation>
-  /** Starts a command in the background. */
+  /** Starts a command in the background. The commit point is the step in which its handle is registered (see `start`). */
   readonly start: (options: StartOptions) => Effect.Effect<Background, ProcessError, Cancellation>
-  /** Opens a shell that stays. */
+  /** Opens a shell that stays. The commit point is the step in which it is ready and registered (see `openSession`). */
   readonly openSession: (options?: SessionOptions) => Effect.Effect<Session, ProcessError, Cancellation>
   /** What runs in the background, oldest first. Does not wait. */
   readonly list: Effect.Effect<ReadonlyArray<Background>>

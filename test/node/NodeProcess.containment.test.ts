@@ -108,6 +108,32 @@ describe("containment", () => {
     )
   )
 
+  it.live("marker: one that leaves the group because it was asked to end is not asked again, and is waited for", () =>
+    inPlace((place) =>
+      Effect.gen(function* () {
+        const tidy = `trap "echo asked >>asked" TERM; for i in {1..20}; do sleep 0.02; done; echo tidy >cleaned`
+        fs.writeFileSync(place.path("tidy.sh"), tidy)
+        const child = `bash -c 'trap "exec setsid bash tidy.sh" TERM; echo $$ >child; while :; do sleep 0.02; done' & wait`
+        yield* stopped(place, child, { containment, grace: "10 seconds" }, "child")
+        assert.strictEqual(place.read("cleaned"), "tidy\n")
+        assert.strictEqual(place.read("asked"), "")
+      })
+    )
+  )
+
+  it.live("marker: another marked command is left alone", () =>
+    inPlace((place) =>
+      Effect.gen(function* () {
+        const other = yield* Effect.fork(place.bash(`echo $$ >other; ${sleeps}`, { containment }))
+        yield* place.written("other")
+        yield* stopped(place, `${away(sleeps)}; echo $$ >leader; sleep 60`, { containment }, "leader")
+        assert.isFalse(alive(place.pid("away")))
+        assert.isTrue(alive(place.pid("other")))
+        yield* interrupt(other)
+      })
+    )
+  )
+
   it.live("marker: one that has cleared its environment is named, not ended", () =>
     inPlace((place) =>
       Effect.gen(function* () {

@@ -705,8 +705,8 @@ const mutations = [
     file: "src/internal/capability/http/conversation.ts",
     find: "const refused = this.timeIsOver ?? this.transport.admit(outgoing.url)",
     replace: "const refused = this.transport.admit(outgoing.url)",
-    tests: "test/capability/Http.race",
-    name: "a back-off, its time and a cancel"
+    tests: "test/capability/Http.test",
+    name: "H3: when its time is over"
   },
   {
     law: "Http H4 timer",
@@ -763,6 +763,102 @@ const mutations = [
     replace: "",
     tests: "test/node/NodeHttp",
     name: "download closes its connection first, in the middle of the body"
+  },
+  {
+    law: "explored L3 run stops its tree",
+    file: "src/internal/capability/process/run.ts",
+    find: "tree.stop() // L3",
+    replace: "",
+    tests: "test/laws/L09.processes",
+    name: "while it runs and while it ends"
+  },
+  {
+    law: "explored L9 scope holds the process",
+    file: "src/internal/capability/process/background.ts",
+    find: "Effect.addFinalizer(() => end),",
+    replace: "Effect.void,",
+    tests: "test/laws/L09.processes",
+    name: "around its commit point"
+  },
+  {
+    law: "explored L6 an end by itself has no cause",
+    file: "src/internal/capability/process/background.ts",
+    find: "!tree.ended.isSettled && handedOver.cancel(cause)",
+    replace: "handedOver.cancel(cause)",
+    tests: "test/laws/L09.processes",
+    name: "killed while it ends"
+  },
+  {
+    law: "explored S1 the shell for itself",
+    file: "src/internal/capability/process/session.ts",
+    find: "this.slot.use(this.runInSlot(command, millis)) // S1",
+    replace: "this.runInSlot(command, millis)",
+    tests: "test/laws/L09.processes",
+    name: "the shell for itself"
+  },
+  {
+    law: "S2 stops its command",
+    file: "src/internal/capability/process/session.ts",
+    find: "foreground.stop() // S2",
+    replace: "",
+    tests: "test/node/NodeProcess.session",
+    name: "ends whole"
+  },
+  {
+    law: "S3 nothing sent to what has ended",
+    file: "src/internal/capability/process/session.ts",
+    find: 'if (this.life.status._tag === "Ended") return this.ended // S3',
+    replace: "",
+    tests: "test/node/NodeProcess.session",
+    name: "cannot be stopped otherwise"
+  },
+  {
+    law: "M1 only who carries the mark",
+    file: "src/internal/node/marked.ts",
+    find: 'value?.slice(variable.length + 1).split(":").includes(this.mark) === true // M1',
+    replace: "value !== undefined",
+    tests: "test/node/NodeProcess.containment",
+    name: "another marked command"
+  },
+  {
+    law: "M2 asked once",
+    file: "src/internal/node/marked.ts",
+    find: "|| this.told.get(keyOf(entry)) === urgency) return // M2",
+    replace: ") return",
+    tests: "test/node/NodeProcess.containment",
+    name: "not asked again"
+  },
+  {
+    law: "P3 no number of somebody else",
+    file: "src/internal/node/processTree.ts",
+    find: "if (!this.groupIsGone) this.toGroup(name)",
+    replace: "this.toGroup(name)",
+    tests: "test/node/NodeProcess.containment",
+    name: "no signal at all"
+  },
+  {
+    law: "F2 what comes after is interrupted",
+    file: "src/internal/node/foreground.ts",
+    find: 'if (hasNewcomers && this.stoppedBy === "SIGINT") this.sendInterrupt() // F2',
+    replace: "",
+    tests: "test/node/NodeProcess.session",
+    name: "child by child"
+  },
+  {
+    law: "F3 not what ran before",
+    file: "src/internal/node/foreground.ts",
+    find: ".filter((entry) => !isIn(this.before, entry))",
+    replace: "",
+    tests: "test/node/NodeProcess.session",
+    name: "is left alone"
+  },
+  {
+    law: "L3 no file of a cancelled command",
+    file: "src/internal/capability/process/run.ts",
+    find: "discard() // L3: nobody gets the paths",
+    replace: "",
+    tests: "test/node/NodeProcess.output",
+    name: "files live as long"
   }
 ]
 
