@@ -114,6 +114,7 @@ const problemOf = (finish: Model.Finish | undefined): Model.Problem | undefined 
  */
 export const ask = (turn: Turn, step: number, asking: Asking, attempt = 1): Effect.Effect<Answer> =>
   Effect.gen(function* () {
+    if (turn.cause !== undefined) return { _tag: "Cancelled" }
     turn.append({ _tag: "ModelRequested", turn: turn.number, step, attempt, model: asking.request.model })
     const exit = yield* read(turn, step, attempt, asking)
     if (Exit.isFailure(exit)) return failed(exit)
@@ -136,7 +137,7 @@ export const ask = (turn: Turn, step: number, asking: Asking, attempt = 1): Effe
     if (Exit.isFailure(decision)) return failed(decision)
     if (decision.value._tag === "Fail") return { _tag: "Failed", code, message }
     yield* turn.run(Effect.sleep(decision.value.afterMillis)) // a cancel ends it
-    return turn.cause === undefined ? yield* ask(turn, step, asking, attempt + 1) : { _tag: "Cancelled" }
+    return yield* ask(turn, step, asking, attempt + 1)
   })
 
 const failed = (exit: Exit.Failure<unknown, unknown>): Answer => ({ _tag: "Failed", ...describeFailure(exit.cause) })

@@ -145,8 +145,9 @@ const runStep = (settings: Settings, turn: Turn, step: number, needsInput: boole
       machine.dispatch({ _tag: "Entered" })
       return step > 1 ? rest : endWith({ outcome: { _tag: "Completed" }, end: "empty" })
     }
+    // All in the step in which nobody had cancelled: what is read cannot come back to the inbox (T1).
     turn.append({ _tag: "StepStarted", ...info })
-    const inside = Effect.suspend(() => {
+    const inside = called(() => {
       for (const { content, id } of messages) turn.append({ _tag: "UserMessage", ...info, id, content })
       machine.dispatch({ _tag: "Entered" })
       return askAndCall(settings, turn, info, assembled.value)
@@ -154,6 +155,15 @@ const runStep = (settings: Settings, turn: Turn, step: number, needsInput: boole
     // Whatever happens inside, the step is closed.
     return yield* Effect.onExit(inside, () => Effect.sync(() => turn.close({ _tag: "StepEnded", ...info })))
   })
+
+/** What throws while it is called is a defect of the effect, not of its caller. */
+const called = <A, E>(f: () => Effect.Effect<A, E>): Effect.Effect<A, E> => {
+  try {
+    return f()
+  } catch (error) {
+    return Effect.failCause(Cause.die(error))
+  }
+}
 
 const askAndCall = (
   settings: Settings,
