@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Cause, Effect, Exit, Schema, Stream } from "effect"
+import { Cause, Deferred, Effect, Exit, Fiber, Schema, Stream, TestClock } from "effect"
 import { Cancellation } from "quiesce"
 import * as Http from "quiesce/capability/Http"
 import { ScriptedHttp } from "quiesce/testing"
@@ -73,6 +73,28 @@ describe("Http", () => {
       const exit = yield* fiber.await
       assert.isTrue(Exit.isFailure(exit) && Cause.isInterruptedOnly(exit.cause))
       assert.strictEqual(said, "DELETE")
+    })
+  )
+
+  it.effect("H3: when its time is over while a connection closes, none is opened after it", () =>
+    Effect.gen(function* () {
+      const closing = yield* Deferred.make<void>()
+      const slow = Stream.ensuring(
+        Stream.fromEffect(Effect.never),
+        Effect.zipRight(Deferred.succeed(closing, undefined), Effect.sleep("200 millis"))
+      )
+      const { layer, received } = yield* ScriptedHttp.make(({ url }) =>
+        Effect.succeed(
+          url.endsWith("/1") ? { status: 302, headers: { location: "/2" }, body: slow } : { body: "too late" }
+        )
+      )
+      const get = Http.text({ url: "http://a.test/1", timeout: "100 millis" })
+      const fiber = yield* Effect.fork(Effect.flip(Cancellation.own(Effect.provide(get, layer))))
+      yield* Deferred.await(closing)
+      yield* TestClock.adjust("150 millis")
+      yield* TestClock.adjust("150 millis")
+      assert.strictEqual((yield* Fiber.join(fiber)).reason, "TimedOut")
+      assert.strictEqual((yield* received).length, 1)
     })
   )
 })
