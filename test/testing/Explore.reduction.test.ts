@@ -66,45 +66,53 @@ describe("Explore, reduced by happens-before", () => {
     )
   }
 
-  /** Two fibers that read a variable and then write it, each by `step`; says what it is then, or that one write is lost. */
-  const race = (step: <A>(f: () => A) => Effect.Effect<A>) =>
+  /** Reads a variable, then writes it. */
+  type Add = (variable: { n: number }) => Effect.Effect<unknown>
+
+  /** Two fibers that add to a variable: says whether it has both, or whether one is lost. */
+  const race = (add: Add) =>
     Effect.gen(function* () {
-      let n = 0
-      const add = Effect.flatMap(
-        step(() => n),
-        (was) =>
-          step(() => {
-            n = was + 1
-          })
-      )
-      const left = yield* Effect.fork(add)
-      yield* add
+      const variable = { n: 0 }
+      const left = yield* Effect.fork(add(variable))
+      yield* add(variable)
       yield* Fiber.await(left)
-      return n === 2 ? "both" : "lost"
+      return variable.n === 2 ? "both" : "lost"
     })
 
   /** The outcomes of two such races, one after the other: each is lost by a preemption of its own. */
-  const raceTwice = (step: <A>(f: () => A) => Effect.Effect<A>) =>
+  const raceTwice = (add: Add) =>
     Effect.map(
       both(
-        Effect.zipWith(race(step), race(step), (first, second) => `${first} ${second}`),
+        Effect.zipWith(race(add), race(add), (first, second) => `${first} ${second}`),
         { faults: 0, preemptions: 2 }
       ),
       (reports) => reports.map(outcomesOf)
     )
 
   const everyOutcome = ["both both", "both lost", "lost both", "lost lost"]
+  // Of a success by itself the runtime makes no operation.
+  const hop = Effect.flatMap(Effect.void, () => Effect.void)
 
   it.effect(
     "sees a variable that is read and written within operations, or by the code of a generator",
     () =>
       Effect.gen(function* () {
-        assert.deepStrictEqual(yield* raceTwice(Effect.sync), [everyOutcome, everyOutcome])
-        const inGenerator = <A>(f: () => A) =>
+        const inOperations: Add = (variable) =>
+          Effect.flatMap(
+            Effect.sync(() => variable.n),
+            (was) =>
+              Effect.sync(() => {
+                variable.n = was + 1
+              })
+          )
+        const inGenerator: Add = (variable) =>
           Effect.gen(function* () {
-            yield* Effect.void
-            return f()
+            yield* hop
+            const was = variable.n
+            yield* hop
+            variable.n = was + 1
           })
+        assert.deepStrictEqual(yield* raceTwice(inOperations), [everyOutcome, everyOutcome])
         assert.deepStrictEqual(yield* raceTwice(inGenerator), [everyOutcome, everyOutcome])
       }),
     slow
@@ -114,7 +122,15 @@ describe("Explore, reduced by happens-before", () => {
     "does not see one that is read and written where the next effect is chosen, as its option says",
     () =>
       Effect.gen(function* () {
-        const [all, reduced] = yield* raceTwice((f) => Effect.flatMap(Effect.void, () => Effect.succeed(f())))
+        const inBetween: Add = (variable) =>
+          Effect.flatMap(hop, () => {
+            const was = variable.n
+            return Effect.flatMap(hop, () => {
+              variable.n = was + 1
+              return Effect.void
+            })
+          })
+        const [all, reduced] = yield* raceTwice(inBetween)
         assert.deepStrictEqual(all, everyOutcome)
         assert.deepStrictEqual(reduced, ["both both", "both lost", "lost both"])
       }),

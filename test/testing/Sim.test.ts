@@ -136,7 +136,7 @@ describe("Sim", () => {
       for (const strategy of ["uniform", { pct: 2 }] as const) {
         const { outcomes } = yield* Explore.check(scenario, { sample: { runs: 60, strategy } })
         assert.deepStrictEqual([...outcomes.keys()].sort(), ["down", "ok", "slow"])
-        for (const times of outcomes.values()) assert.isAbove(times, 5)
+        for (const times of outcomes.values()) assert.isAbove(times, 10)
       }
     })
   )

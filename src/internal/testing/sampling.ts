@@ -78,6 +78,8 @@ export const sampledPick = (sampling: Sampling, n: number, steps: number, faults
   const fault = drawFault(random, steps, faults)
   const order = sampling.strategy === "uniform" ? uniform(random) : pct(random, sampling.strategy.pct, steps)
   const answers = answer(random)
-  return (place, alternatives, usual) =>
-    fault(place, alternatives, usual) ?? order(place, alternatives, usual) ?? answers(place, alternatives, usual)
+  return (place, alternatives, usual) => {
+    const others = alternatives.filter((choice) => !isAnswer(choice, usual))
+    return fault(place, alternatives, usual) ?? order(place, others, usual) ?? answers(place, alternatives, usual)
+  }
 }
