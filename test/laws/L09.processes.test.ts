@@ -24,16 +24,30 @@ const world = (commands: ScriptedProcess.Commands) =>
 const caller = <A, E>(effect: Effect.Effect<A, E, Cancellation.Cancellation>, alive: () => ReadonlyArray<string>) =>
   Effect.gen(function* () {
     const sim = yield* Sim.Sim
+    const clock = yield* Effect.clock
     const controller = new AbortController()
     let atAnswer: ReadonlyArray<string> | undefined
+    let struckAt: number | undefined
     const answered = Effect.onExit(effect, () =>
       Effect.sync(() => {
         atAnswer = alive()
+        if (struckAt === undefined) return
+        assert.strictEqual(clock.unsafeCurrentTimeMillis(), struckAt, "L4: it was waited for, and not stopped")
       })
     )
+    const strike = (how: () => void) => () => {
+      struckAt = clock.unsafeCurrentTimeMillis()
+      how()
+    }
     const fiber = yield* Sim.fork("caller")(Cancellation.ownSignal(answered, controller.signal))
-    sim.addFault("interrupt", () => fiber.unsafeInterruptAsFork(fiber.id()))
-    sim.addFault("signal", () => controller.abort(reason))
+    sim.addFault(
+      "interrupt",
+      strike(() => fiber.unsafeInterruptAsFork(fiber.id()))
+    )
+    sim.addFault(
+      "signal",
+      strike(() => controller.abort(reason))
+    )
     return { fiber, atAnswer: () => atAnswer }
   })
 

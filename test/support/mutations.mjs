@@ -781,14 +781,6 @@ const mutations = [
     name: "around its commit point"
   },
   {
-    law: "explored L6 an end by itself has no cause",
-    file: "src/internal/capability/process/background.ts",
-    find: "!tree.ended.isSettled && handedOver.cancel(cause)",
-    replace: "handedOver.cancel(cause)",
-    tests: "test/laws/L09.processes",
-    name: "killed while it ends"
-  },
-  {
     law: "explored S1 the shell for itself",
     file: "src/internal/capability/process/session.ts",
     find: "this.slot.use(this.runInSlot(command, millis)) // S1",
@@ -797,12 +789,12 @@ const mutations = [
     name: "the shell for itself"
   },
   {
-    law: "S2 stops its command",
+    law: "explored S2 stops its command",
     file: "src/internal/capability/process/session.ts",
     find: "foreground.stop() // S2",
     replace: "",
-    tests: "test/node/NodeProcess.session",
-    name: "ends whole"
+    tests: "test/laws/L09.processes",
+    name: "the shell for itself"
   },
   {
     law: "S3 nothing sent to what has ended",
@@ -815,8 +807,8 @@ const mutations = [
   {
     law: "M1 only who carries the mark",
     file: "src/internal/node/marked.ts",
-    find: 'value?.slice(variable.length + 1).split(":").includes(this.mark) === true // M1',
-    replace: "value !== undefined",
+    find: "return marks.includes(this.mark) // M1",
+    replace: 'return line !== ""',
     tests: "test/node/NodeProcess.containment",
     name: "another marked command"
   },

@@ -86,13 +86,9 @@ export class Marked {
 
   carries({ pid }: Entry): boolean {
     const environment = attempt(() => fs.readFileSync(`/proc/${pid}/environ`, "latin1")) ?? ""
-    const value = environment.split("\0").find((line) => line.startsWith(`${variable}=`))
-    return (
-      value
-        ?.slice(variable.length + 1)
-        .split(":")
-        .includes(this.mark) === true
-    ) // M1
+    const line = environment.split("\0").find((line) => line.startsWith(`${variable}=`)) ?? ""
+    const marks = line.slice(variable.length + 1).split(":")
+    return marks.includes(this.mark) // M1
   }
 
   private look(): ReadonlyArray<Entry> {

@@ -2,7 +2,8 @@
  * One at a time, first come first served: for what has no more than one user at once, such as an input or a shell.
  *
  * Who waits and is interrupted leaves the queue in the same step. Whoever has the slot gives it back when all that it did
- * in it has ended, and not before.
+ * in it has ended, and not before. (A semaphore of Effect lets newcomers pass: see `fileSystem/targetQueue.ts`, whose queue
+ * is for many targets.)
  */
 import * as Effect from "effect/Effect"
 import { Settlement } from "../../settlement.js"
