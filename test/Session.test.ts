@@ -295,6 +295,17 @@ describe("Session", () => {
       30_000
     )
 
+    it.scoped("tells those who wait in the step in which an event is appended", () =>
+      Effect.gen(function* () {
+        const session = yield* Session.make()
+        const reader = yield* Effect.fork(seqs(Stream.take(session.follow(2), 1)))
+        const status = Effect.zipLeft(reader.status, Effect.yieldNow())
+        yield* Effect.repeat(status, { until: ({ _tag }) => _tag === "Suspended" })
+        session.append(turnStarted)
+        assert.deepStrictEqual(yield* Fiber.join(reader), [2])
+      })
+    )
+
     it.scoped("ends where it is interrupted while it waits", () =>
       Effect.gen(function* () {
         const session = yield* Session.make()

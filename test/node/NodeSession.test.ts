@@ -1,4 +1,4 @@
-import { execFileSync, spawn } from "node:child_process"
+import { spawn } from "node:child_process"
 import { randomUUID } from "node:crypto"
 import nodeFs, * as fs from "node:fs"
 import { syncBuiltinESMExports } from "node:module"
@@ -8,6 +8,7 @@ import { Effect, Logger, type Scope } from "effect"
 import { type AgentEvent, Session } from "quiesce"
 import { NodeSession } from "quiesce/node"
 import { makeFolder } from "../support/folder.js"
+import { makePipe } from "../support/observedPlatform.js"
 
 const turn = (turn: number): AgentEvent.AgentEvent => ({ _tag: "TurnStarted", turn })
 
@@ -226,7 +227,7 @@ describe("NodeSession", () => {
       inFolder((file, folder) =>
         Effect.gen(function* () {
           const pipe = path.join(folder, "pipe")
-          execFileSync("mkfifo", [pipe])
+          makePipe(pipe)
           const link = path.join(folder, "link")
           fs.symlinkSync(file, link)
           for (const name of [folder, pipe, link]) {

@@ -179,6 +179,7 @@ describe("SessionLog", () => {
     assert.deepStrictEqual(inTurn(claimed("a")), lost)
     const blocked: Event = { _tag: "TurnEnded", turn: 1, outcome: { _tag: "Blocked", reason: "no" } }
     assert.deepStrictEqual(found(queued("a"), turnStarted(1), claimed("a"), blocked), [])
+    assert.deepStrictEqual(found(queued("a"), turnStarted(1), claimed("a"), blocked, turnStarted(2), turnEnded(2)), [])
   })
 
   it("input is queued once, before anything else happens to it", () => {
