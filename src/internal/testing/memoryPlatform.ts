@@ -4,6 +4,7 @@
 import { BadArgument, type PlatformError, SystemError, type SystemErrorReason } from "@effect/platform/Error"
 import * as PlatformFileSystem from "@effect/platform/FileSystem"
 import * as Clock from "effect/Clock"
+import * as DateTime from "effect/DateTime"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type * as Scope from "effect/Scope"
@@ -48,7 +49,7 @@ const types: { readonly [K in Node["kind"]]: PlatformFileSystem.File.Type } = {
 
 const infoOf = (node: Node): PlatformFileSystem.File.Info => ({
   type: types[node.kind],
-  mtime: Option.some(new Date(node.mtime)),
+  mtime: Option.some(DateTime.toDate(DateTime.unsafeMake(node.mtime))),
   atime: Option.none(),
   birthtime: Option.none(),
   dev: 1,
