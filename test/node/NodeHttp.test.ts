@@ -112,6 +112,7 @@ describe("NodeHttp", () => {
         assert.include((yield* failureOf(flood)).message, "headers of the response are larger than 16 KiB")
         const drip = (socket: net.Socket, text: string): void => {
           socket.write(`${ok}x: `)
+          // @effect-diagnostics-next-line globalTimers:off
           const timer = setInterval(() => socket.write(text), 5)
           socket.once("close", () => clearInterval(timer))
         }

@@ -479,7 +479,7 @@ export const httpContract = (setup: Setup): void => {
     it.scopedLive("that fails is a failure with its cause, and the connection is closed", () =>
       Effect.gen(function* () {
         const { http, open, url } = yield* using(({ body }) => Effect.zipRight(Stream.runDrain(body), hang))
-        const body = Stream.concat(Stream.make(bytes("begin")), Stream.fail(new Error("the disk is gone")))
+        const body = Stream.concat(Stream.make(bytes("begin")), Stream.fail("the disk is gone"))
         const error = yield* Effect.flip(Cancellation.own(http.text({ url: url("a.test", "/"), method: "POST", body })))
         assert.strictEqual(error.reason, "UploadFailed")
         assert.include(String(error.cause), "the disk is gone")
