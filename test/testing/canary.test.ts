@@ -135,3 +135,13 @@ describe("canary: starts of fibers", () => {
     )
   }
 })
+
+describe("canary: flaws of effect 3.22 that the explorer finds", () => {
+  it.effect("a message that is offered while a taker of a Mailbox has looked and does not wait yet wakes nobody", () =>
+    Effect.gen(function* () {
+      const options = { preemptions: 2, granularity: "effect" } as const
+      const { problem } = yield* Effect.flip(Explore.check(zoo["Mailbox"] ?? Effect.void, options))
+      assert.strictEqual(problem, "deadlock: main waits for a semaphore, latch or callback")
+    })
+  )
+})
