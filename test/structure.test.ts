@@ -243,6 +243,8 @@ const findingsOfAbort = (source: SourceFile): ReadonlyArray<string> => {
     if (!isName && /^tool call aborted/.test(text)) continue
     // How an answer of a model, or a turn, ended: a word of streams and logs, fixed by those who read them.
     if (!isName && text === "aborted") continue
+    // What becomes of finished siblings, in the law's own word (L8).
+    if (!isName && text === "abort" && isIn(source.file, ["Agent.ts", "ToolRuntime.ts"])) continue
     // The module of that name, imported and used: import * as Abort from "./Abort.js"
     if (text === "Abort" || ts.isImportDeclaration(node.parent)) continue
     if (ts.isPropertyAccessExpression(node.parent) && node.parent.expression.getText(source.tree) === "Abort") continue

@@ -14,6 +14,7 @@ export declare class OwnerEnded extends OwnerEnded_base {
 export interface HandedOver {
     readonly cancel: (cause: CancelCause.CancelCause) => boolean;
     readonly finish: () => void;
+    readonly whenEnded: (f: () => void) => void;
     readonly awaitEnd: Effect.Effect<void>;
     readonly cause: () => CancelCause.CancelCause | undefined;
     readonly escaped: () => ReadonlyArray<string>;

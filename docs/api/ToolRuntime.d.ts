@@ -40,9 +40,22 @@ export interface ToolSchema {
     readonly parameters: JSONSchema.JsonSchema7Root;
 }
 export type Provided = Cancellation | ToolContext | ToolRuntime;
+export interface BatchOptions {
+    readonly maxParallel?: number | undefined;
+    readonly finishedSiblings?: "keep" | "abort" | undefined;
+    readonly onStart?: ((call: ToolCall.ToolCall, index: number) => void) | undefined;
+    readonly onResult?: ((result: ToolResult.ToolResult, index: number) => void) | undefined;
+}
+export interface BatchResult {
+    readonly results: ReadonlyArray<ToolResult.ToolResult>;
+    readonly broken: {
+        readonly error: unknown;
+    } | undefined;
+}
 export interface Service {
     readonly execute: (call: ToolCall.ToolCall) => Effect.Effect<ToolResult.ToolResult, never, Cancellation>;
     readonly start: (call: ToolCall.ToolCall) => Effect.Effect<RunningCall, never, Cancellation>;
+    readonly executeBatch: (calls: ReadonlyArray<ToolCall.ToolCall>, options?: BatchOptions) => Effect.Effect<BatchResult, never, Cancellation>;
     readonly register: <T extends Tool.Any>(tool: T) => Effect.Effect<void, ToolError.DuplicateTool, Scope.Scope | Exclude<Tool.Requirements<T>, Provided>>;
     readonly registerPolicy: <P extends Policy.Any>(policy: P, options?: {
         readonly agent?: string | undefined;

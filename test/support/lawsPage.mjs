@@ -20,6 +20,7 @@ const statements = {
   L8: "Balance: a crash of a policy or of the log costs no call its result.",
   L9: "Hand-over: until the commit point the caller's cancellation rolls the work back; from it on only the new owner stops it.",
   L10: "Clean signals: no listener is left, never more than one for each signal; a cancelled owner starts nothing.",
+  L11: "Agent: an accepted waking message is read, or parked by a stated rule; `whenIdle` is truthful; nothing starts after disposal.",
   L12: "Contexts: what was deferred survives failure, abort and timeout; only a block drops it.",
   L14: "Owners: what slips through the types is stopped and awaited at the owner's end, or dies with a message after it.",
   stages: "Stages: `before` and `around` are interrupted or finish, as they say; `after` always runs to its end."

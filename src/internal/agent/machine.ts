@@ -30,7 +30,7 @@ export interface Activity {
 }
 
 const reasons: { readonly [E in Exclude<TurnEnd, "completed">]: string } = {
-  aborted: "the turn was cancelled",
+  cancelled: "the turn was cancelled",
   blocked: "the turn was blocked",
   failed: "the turn failed",
   empty: "there was nothing to do in the turn"

@@ -44,7 +44,7 @@ export interface State {
 
 /** How a turn ended, as far as it matters for what comes next. */
 /** @internal */
-export type TurnEnd = "completed" | "aborted" | "blocked" | "failed" | "empty"
+export type TurnEnd = "completed" | "cancelled" | "blocked" | "failed" | "empty"
 
 /** @internal */
 export type Event =
@@ -171,7 +171,7 @@ const turnEnded = (state: State, end: TurnEnd, outcome: AgentEvent.Outcome | und
   const isWanted =
     phase.cause !== undefined ? state.isLatched && waking.length > 0 : end === "completed" && waking.length > 0
   const [next, commands] = onward({ ...state, inbox }, isWanted)
-  const because = phase.cause !== undefined || end === "completed" ? "aborted" : end
+  const because = phase.cause !== undefined || end === "completed" ? "cancelled" : end
   const parked = next.phase._tag === "Idle" ? some({ _tag: "Park", items: waking, because }) : [] // T1
   const ended: ReadonlyArray<Command> = outcome === undefined ? [] : [{ _tag: "End", turn: phase.turn, outcome }]
   return [next, [...refused, ...some({ _tag: "PutBack", items: unread }), ...parked, ...ended, ...commands]]

@@ -66,7 +66,7 @@ const causeOf = ({ machine }: Settings, turn: Turn): CancelCause.CancelCause | u
 
 const cancelled = (settings: Settings, turn: Turn): Ended => ({
   outcome: { _tag: "Cancelled", cause: CancelCause.encode(causeOf(settings, turn) ?? CancelCause.parent()) },
-  end: "aborted"
+  end: "cancelled"
 })
 
 const failed = (cause: Cause.Cause<unknown>): Ended => ({

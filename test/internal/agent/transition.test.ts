@@ -89,7 +89,7 @@ const legal = (state: State, count: number): ReadonlyArray<readonly [name: strin
   ]
   if (state.phase._tag === "Maintenance") return [...outside, ["maintained", { _tag: "MaintenanceEnded" }]]
   if (state.phase._tag !== "Running") return outside
-  if (state.phase.cause !== undefined) return [...outside, ["aborted", { _tag: "TurnEnded", end: "aborted" }]]
+  if (state.phase.cause !== undefined) return [...outside, ["cancelled", { _tag: "TurnEnded", end: "cancelled" }]]
   return [
     ...outside,
     ["claim", { _tag: "Claimed", isFirstStep: true }],
@@ -116,7 +116,7 @@ const cancel = (keepInbox = false): readonly [string, Event] => [
 ]
 const claim = (isFirstStep = true): readonly [string, Event] => ["claim", { _tag: "Claimed", isFirstStep }]
 const enter: readonly [string, Event] = ["enter", { _tag: "Entered" }]
-const end = (how: "completed" | "aborted" | "blocked" | "failed" | "empty"): readonly [string, Event] => [
+const end = (how: "completed" | "cancelled" | "blocked" | "failed" | "empty"): readonly [string, Event] => [
   `end ${how}`,
   { _tag: "TurnEnded", end: how }
 ]
@@ -142,7 +142,7 @@ describe("transition", () => {
   })
 
   it("166. a wake that comes between the cancel and the end of the turn is replayed", () => {
-    const { state } = play(send("a"), claim(), enter, cancel(true), send("b"), end("aborted"))
+    const { state } = play(send("a"), claim(), enter, cancel(true), send("b"), end("cancelled"))
     assert.deepStrictEqual([state.phase._tag, state.turns, ids(Inbox.items(state.inbox))], ["Running", 2, ["b"]])
   })
 
@@ -152,7 +152,7 @@ describe("transition", () => {
   })
 
   it("165. what was queued before the cancel stays parked until somebody wakes the agent", () => {
-    const parked = play(send("a"), claim(), enter, send("b"), cancel(true), end("aborted"))
+    const parked = play(send("a"), claim(), enter, send("b"), cancel(true), end("cancelled"))
     assert.deepStrictEqual([parked.state.phase._tag, parked.parked], ["Idle", ["b"]])
     const woken = step(parked, "send c", send("c")[1])
     assert.deepStrictEqual([woken.state.phase._tag, ids(woken.state.inbox.turn)], ["Running", ["b", "c"]])
@@ -164,7 +164,7 @@ describe("transition", () => {
   })
 
   it("W11: after a cancel and a dispose a wake does not run, and is refused", () => {
-    const world = play(send("a"), claim(), enter, cancel(), dispose, send("b"), end("aborted"))
+    const world = play(send("a"), claim(), enter, cancel(), dispose, send("b"), end("cancelled"))
     assert.deepStrictEqual([world.state.phase._tag, world.accepted], ["Closed", ["a"]])
   })
 
