@@ -58,6 +58,7 @@ class Delivery<A, R> {
   private readonly fiber: Fiber.RuntimeFiber<void>
   private readonly ended = new Settlement<Exit.Exit<void>>()
   private ready: ReadonlyArray<A> = []
+  private handedOver = 0
   private last: Option.Option<A> = Option.none()
   private isOver = false
   private isDropped = false
@@ -114,6 +115,7 @@ class Delivery<A, R> {
     const end = all.findIndex(this.provided.isLast)
     if (end !== -1) this.last = Option.some(all[end] as A)
     this.ready = end === -1 ? all : all.slice(0, end) // D4
+    this.handedOver = 0
     this.wanted = new Settlement()
     this.answer()
   }
@@ -132,11 +134,7 @@ class Delivery<A, R> {
   /** The next element, alone: between two of them the owner may be cancelled. */
   readonly pull: Effect.Effect<Chunk.Chunk<A>, Option.Option<never>> = Effect.suspend(() => {
     if (this.owner.cause !== undefined) return Effect.zipRight(this.ended.wait(), Effect.interrupt) // D3
-    const [next, ...rest] = this.ready
-    if (next !== undefined) {
-      this.ready = rest
-      return Effect.succeed(Chunk.of(next))
-    }
+    if (this.handedOver < this.ready.length) return Effect.succeed(Chunk.of(this.ready[this.handedOver++] as A))
     if (this.isOver) return Effect.fail(Option.none()) // D4
     if (!this.ended.isSettled) {
       this.reply ??= new Settlement()

@@ -145,7 +145,7 @@ export interface Answered {
  */
 export const problemOfStatus = ({ body, headers, status }: Answered, now: number): Problem => {
   if (status >= 300 && status < 400) {
-    const to = headers["location"]
+    const { location: to } = headers
     const where = to === undefined ? "elsewhere" : `to ${quote(to.replace(/[?#].*$/, ""))}`
     return problem("NOT_FOUND", `the provider sends the request ${where} (status ${status}), and the key stays here`)
   }
