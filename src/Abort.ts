@@ -23,6 +23,7 @@ import {
   logLateFailures,
   ownerIn,
   parentIn,
+  recordFailures,
   shield,
   toService
 } from "./Cancellation.js"
@@ -97,9 +98,26 @@ const conclude = <A, E>(
 ): Effect.Effect<A, E> => {
   if (settled._tag === "Resolved") return Effect.succeed(settled.value)
   if (bridge.isCancellation(settled.error)) return Effect.interrupt // a cancelled capability is an interruption (W3)
-  const error = options.catch(settled.error)
-  if (owner.cause !== undefined) owner.recordFailure(error) // L5
-  return Effect.fail(error)
+  const cause = failureOf(settled.error, options)
+  recordFailures(owner, cause) // L5
+  return failing(cause)
+}
+
+/** A rejection as the failure that it is mapped to, or as the defect that its mapping threw. */
+const failureOf = <A, E>(rejection: unknown, options: FromPromiseOptions<A, E>): Cause.Cause<E> => {
+  try {
+    return Cause.fail(options.catch(rejection))
+  } catch (defect) {
+    return Cause.die(defect)
+  }
+}
+
+/** As `Effect.fail`, which notes the span in what it fails with, where that can be looked at. */
+const failing = <E>(cause: Cause.Cause<E>): Effect.Effect<never, E> => {
+  try {
+    if (cause._tag === "Fail") return Effect.fail(cause.error)
+  } catch {}
+  return Effect.failCause(cause)
 }
 
 /**
@@ -161,10 +179,10 @@ const afterInterruption = <A, E>(
     return options.release === undefined ? stopped : Effect.zipRight(options.release(settled.value), stopped)
   }
   if (bridge.isCancellation(settled.error)) return stopped
-  const error = options.catch(settled.error)
-  const late = Effect.failCause(Cause.sequential(interruption, Cause.fail(error)))
-  if (owner.cause === undefined) return Effect.zipRight(logLateFailures([error]), late)
-  owner.recordFailure(error) // L5: the next mapError, catchTag or concurrent `all` would strip it
+  const cause = failureOf(settled.error, options)
+  const late = Effect.failCause(Cause.sequential(interruption, cause))
+  if (owner.cause === undefined) return Effect.zipRight(logLateFailures([Cause.squash(cause)]), late)
+  recordFailures(owner, cause) // L5: the next mapError, catchTag or concurrent `all` would strip it
   return late
 }
 

@@ -31,6 +31,7 @@ import * as CancelCause from "./CancelCause.js"
 import { type Member, Owner, ScopedOwner, ShieldedOwner } from "./internal/cancellation/owner.js"
 import { runOwned } from "./internal/cancellation/runOwned.js"
 import { misuse } from "./internal/invariant.js"
+import { report } from "./internal/report.js"
 import { Settlement } from "./internal/settlement.js"
 import { originOf } from "./internal/startFiber.js"
 import { maxTimerMillis, nowOf, startTimer } from "./internal/timer.js"
@@ -237,11 +238,11 @@ const noteStop = (parent: Owner | undefined, owner: Owner): void => {
  * @internal
  */
 export const logLateFailures = (failures: ReadonlyArray<unknown>): Effect.Effect<void> =>
-  Effect.forEach(
-    failures,
-    (error) => Effect.logWarning("An operation failed while it was being cancelled", Cause.fail(error)),
-    { discard: true }
-  )
+  Effect.withFiberRuntime((fiber, status) => {
+    const origin = originOf(fiber, status)
+    for (const error of failures) report("An operation failed while it was being cancelled", Cause.fail(error), origin)
+    return Effect.void
+  })
 
 /**
  * Runs `self` as an owner: derived from the owner in context where there is one, else outermost.

@@ -67,6 +67,30 @@ describe("Abort", () => {
       })
     )
 
+    it.effect(
+      "L3: a mapping that throws is a defect, and the owner ends all the same, also when it was cancelled",
+      () =>
+        Effect.gen(function* () {
+          const bug = new Error("bug in the mapping")
+          const { promise, reject } = controllable<never>()
+          const operation = Abort.fromPromise({
+            try: () => promise,
+            catch: (): never => {
+              throw bug
+            }
+          })
+          for (const cancel of [false, true]) {
+            const controller = new AbortController()
+            const fiber = yield* Effect.fork(Cancellation.ownSignal(operation, controller.signal))
+            yield* Effect.yieldNow()
+            if (cancel) controller.abort()
+            reject(new Error("no"))
+            const exit = yield* Fiber.await(fiber)
+            assert.deepStrictEqual(Exit.isFailure(exit) && [...Cause.defects(exit.cause)], [bug])
+          }
+        })
+    )
+
     it.effect("takes in plain values and foreign thenables", () =>
       Effect.gen(function* () {
         const plain = Abort.fromPromise(() => 5 as unknown as Promise<number>)

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Clock, Effect, Fiber, Option } from "effect"
-import { Cancellation, Policy, type ToolResult } from "quiesce"
-import { type Setup, settle, setup, user } from "./support/calls.js"
+import { Cause, Clock, Effect, Exit, Fiber, Option } from "effect"
+import { Abort, Cancellation, Policy, type ToolResult } from "quiesce"
+import { hostile, policyFailed, type Setup, settle, setup, succeeded, toolFailed, user } from "./support/calls.js"
 
 /** Throws when it is asked for the `at`th time, and is the live clock otherwise. */
 const throwingAt = (at: number) => {
@@ -59,6 +59,99 @@ describe("ToolRuntime (hosts that break)", () => {
           assert.strictEqual(code, name === "executed" ? "OK" : "ABORTED_BEFORE_DISPATCH")
           if (!wasAsked()) return assert.isAbove(at, 4)
         }
+      })
+    )
+  }
+
+  const revoked = Proxy.revocable({}, {})
+  revoked.revoke()
+  const throwsItself: unknown = new Proxy(
+    {},
+    {
+      get: () => {
+        throw throwsItself
+      },
+      has: () => {
+        throw throwsItself
+      },
+      getPrototypeOf: () => {
+        throw throwsItself
+      }
+    }
+  )
+  const values = {
+    "a hostile proxy": hostile,
+    "a revoked proxy": revoked.proxy,
+    "one that throws itself": throwsItself
+  }
+
+  const thrown = (value: unknown) => (): never => {
+    throw value
+  }
+  /** Each way to fail with a value that cannot be looked at. */
+  const ways: Readonly<Record<string, (value: unknown) => Effect.Effect<never, unknown, Cancellation.Cancellation>>> = {
+    "throws it": (value) => thrown(value)(),
+    "throws it in an effect": (value) => Effect.sync(thrown(value)),
+    "throws it after a turn": (value) => Effect.zipRight(turn, Effect.sync(thrown(value))),
+    "throws it in a generator": (value) =>
+      Effect.gen(function* () {
+        return thrown(value)()
+      }),
+    "throws it in a callback": (value) => Effect.map(turn, thrown(value)),
+    "throws it in a child": (value) => Effect.flatMap(Effect.fork(Effect.sync(thrown(value))), Fiber.join),
+    "throws it in a finalizer": (value) => Effect.onExit(turn, thrown(value)) as Effect.Effect<never>,
+    "throws it in an operation": (value) => Cancellation.operation(Effect.sync(thrown(value)), "throws"),
+    "throws it under an owner": (value) => Cancellation.own(Effect.sync(thrown(value))),
+    "fails with it": (value) => Effect.failCause(Cause.fail(value)),
+    "dies with it": (value) => Effect.failCause(Cause.die(value)),
+    "rejects with it": (value) => Abort.fromPromise({ try: () => Promise.reject(value), catch: (error) => error }),
+    "rejects with it, unmapped": (value) => Abort.fromPromise(() => Promise.reject(value)),
+    "maps a rejection to it": (value) =>
+      Abort.fromPromise({ try: () => Promise.reject(new Error("no")), catch: () => value }),
+    "throws it where it maps a rejection": (value) =>
+      Abort.fromPromise({ try: () => Promise.reject(new Error("no")), catch: thrown(value) })
+  }
+  const unprintable = "<unprintable thrown value>"
+  for (const [what, value] of Object.entries(values)) {
+    for (const [how, fail] of Object.entries(ways)) {
+      it.scoped(`L1: a body or policy that ${how} (${what}) leaves no call without its result`, () =>
+        Effect.gen(function* () {
+          const failing = Effect.suspend(() => fail(value))
+          const inBody: Setup = yield* setup({ body: how === "throws it" ? () => fail(value) : () => failing })
+          const message = how === "rejects with it, unmapped" ? "An unknown error occurred" : unprintable
+          const result = yield* ended(yield* Effect.fork(inBody.execute()))
+          if (how === "rejects with it, unmapped") assert.strictEqual(result.body, "failed")
+          else assert.deepStrictEqual(result, toolFailed(message))
+          for (const stage of ["before", "around", "after"] as const) {
+            const t: Setup = yield* setup({ [stage]: () => failing })
+            const result = yield* ended(yield* Effect.fork(t.execute()))
+            const ran = stage === "after" ? ({ dispatched: true, body: "completed" } as const) : {}
+            if (how === "rejects with it, unmapped") assert.strictEqual(result._tag, "Failure")
+            else assert.deepStrictEqual(result, policyFailed(message, ran))
+          }
+          const observed: Setup = yield* setup({ observe: () => failing as Effect.Effect<never> })
+          assert.deepStrictEqual(yield* ended(yield* Effect.fork(observed.execute())), succeeded())
+        })
+      )
+    }
+
+    it.scoped(`L1: a body that is cancelled and then throws ${what} is a failed call`, () =>
+      Effect.gen(function* () {
+        const t: Setup = yield* setup({ body: () => Effect.onInterrupt(Effect.never, thrown(value)) })
+        const call = yield* t.start()
+        yield* t.reached("body")
+        yield* call.cancel(user)
+        assert.deepStrictEqual(yield* ended(yield* Effect.fork(call.result)), toolFailed(unprintable))
+      })
+    )
+
+    it.scoped(`a promise that rejects with ${what} outside of a call fails with it`, () =>
+      Effect.gen(function* () {
+        const rejects = Abort.fromPromise({ try: () => Promise.reject(value), catch: (error) => error })
+        const exit = yield* ended(yield* Effect.fork(Effect.exit(Cancellation.own(rejects))))
+        assert.isTrue(Exit.isFailure(exit) && Option.getOrNull(Cause.failureOption(exit.cause)) === value)
+        const rejection = yield* Effect.promise(() => Abort.toPromise(rejects).then(Option.none, Option.some))
+        assert.isTrue(Option.isSome(rejection) && rejection.value === value)
       })
     )
   }

@@ -211,9 +211,16 @@ describe("ToolRuntime (what is told of calls)", () => {
 
     it.scoped("are not made where nobody would see them", () =>
       Effect.gen(function* () {
-        const t: Setup = yield* setup({ body: () => spanName })
+        const t: Setup = yield* setup({
+          body: (text): Effect.Effect<string, unknown, Cancellation.Cancellation> =>
+            text === "inner"
+              ? spanName
+              : Effect.map(t.runtime.execute(callOf({ id: "c2", parameters: { text: "inner" } })), (inner) =>
+                  inner._tag === "Success" ? `${inner.value} within` : "failed"
+                )
+        })
         const result = yield* t.execute()
-        assert.strictEqual(result._tag === "Success" && result.value, "none")
+        assert.strictEqual(result._tag === "Success" && result.value, "none within")
       })
     )
 

@@ -4,6 +4,7 @@
 import type * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import { contained } from "./contained.js"
 import { defaultOrigin, type Origin, startFiber } from "./startFiber.js"
 
 /**
@@ -12,5 +13,6 @@ import { defaultOrigin, type Origin, startFiber } from "./startFiber.js"
  * @internal
  */
 export const report = (message: string, cause: Cause.Cause<unknown>, origin: Origin = defaultOrigin): void => {
-  startFiber(Effect.logWarning(message, cause), Context.empty(), origin)
+  // A logger looks at what it is given, and may throw: nothing is to wait for that, or to end by it.
+  startFiber(Effect.logWarning(message, cause), Context.empty(), contained(origin))
 }

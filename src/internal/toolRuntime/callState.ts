@@ -14,6 +14,7 @@ import type * as Policy from "../../Policy.js"
 import type * as ToolCall from "../../ToolCall.js"
 import type * as ToolResult from "../../ToolResult.js"
 import { Owner } from "../cancellation/owner.js"
+import { contained } from "../contained.js"
 import { invariant } from "../invariant.js"
 import type { Json } from "../json.js"
 import type { Origin } from "../startFiber.js"
@@ -120,7 +121,7 @@ export class CallState implements AttemptHost, InFlight {
     this.body = body
     const owner = new Owner(caller)
     this.owner = owner
-    this.origin = origin
+    this.origin = contained(origin)
     this.policies = runtime.registry.policiesFor(call.agent)
     this.startedAt = this.now()
     owner.onCancel = () => this.cancelled()

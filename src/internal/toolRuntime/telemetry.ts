@@ -11,12 +11,12 @@ import * as Metric from "effect/Metric"
 import * as MetricBoundaries from "effect/MetricBoundaries"
 import * as Tracer from "effect/Tracer"
 import type * as ToolResult from "../../ToolResult.js"
+import { tracerOf } from "../contained.js"
 import type { Origin } from "../startFiber.js"
 
 const nativeTracer = Context.get(DefaultServices.liveServices, Tracer.Tracer)
 
-const isTraced = (origin: Origin): boolean =>
-  origin.parentSpan !== undefined || Context.get(origin.services, Tracer.Tracer) !== nativeTracer
+const isTraced = (origin: Origin): boolean => origin.parentSpan !== undefined || tracerOf(origin) !== nativeTracer
 
 /**
  * The body of a call, inside a span if somebody would see it.
