@@ -304,6 +304,66 @@ describe("ToolRuntime (timeouts)", () => {
     })
   )
 
+  it.scoped("122: a timeout policy that was registered around others leaves nothing behind when its scope closes", () =>
+    Effect.gen(function* () {
+      const seen: Array<number | undefined> = []
+      const signals: Array<AbortSignal> = []
+      const t: Setup = yield* setup({
+        timeout: 100,
+        body: (text) =>
+          Effect.gen(function* () {
+            seen.push(Option.getOrUndefined(Option.map(yield* Cancellation.remaining, Duration.toMillis)))
+            signals.push(yield* Cancellation.signal)
+            return yield* Effect.as(Effect.sleep(60), text)
+          })
+      })
+      const timed = Effect.gen(function* () {
+        const call = yield* begin(t)
+        yield* TestClock.adjust(60)
+        yield* settle
+        yield* TestClock.adjust(60)
+        return yield* Fiber.join(call)
+      })
+      const twice = Policy.around("twice", (_, next) => Effect.zipRight(next, next))
+      // Innermost, as the tool's own timeout is where none is listed, it bounds each attempt.
+      const each = yield* Effect.scoped(Effect.zipRight(t.runtime.registerPolicy(twice), timed))
+      assert.deepStrictEqual(each, succeeded())
+      assert.deepStrictEqual(seen.splice(0), [100, 100])
+      // In front of the wrapper it bounds both, and takes the place of the tool's own.
+      const both = Effect.all([t.runtime.registerPolicy(Policy.timeout), t.runtime.registerPolicy(twice)])
+      assert.deepStrictEqual(yield* Effect.scoped(Effect.zipRight(both, timed)), timedOut(100))
+      assert.deepStrictEqual(seen.splice(0), [100, 40])
+      // The next call is as it was: its signal has nothing of that deadline, and nothing aborts it later.
+      assert.deepStrictEqual(yield* timed, succeeded())
+      assert.deepStrictEqual(seen.splice(0), [100])
+      yield* TestClock.adjust("1 hour")
+      assert.deepStrictEqual(
+        signals.map(({ aborted }) => aborted),
+        [false, false, true, true, false]
+      )
+    })
+  )
+
+  it.scoped(
+    "122: a deadline that a policy gives in a scope is gone with it: a call sees what its caller has again",
+    () =>
+      Effect.gen(function* () {
+        const seen: Array<Option.Option<Duration.Duration>> = []
+        const t: Setup = yield* setup({
+          body: (text) =>
+            Effect.as(
+              Effect.map(Cancellation.remaining, (left) => seen.push(left)),
+              text
+            )
+        })
+        const bounded = Policy.around("bounded", (_, next) => Cancellation.withDeadline(next, { duration: "1 second" }))
+        const inside = Effect.zipRight(t.runtime.registerPolicy(bounded), t.execute())
+        assert.deepStrictEqual(yield* Effect.scoped(inside), succeeded())
+        assert.deepStrictEqual(yield* t.execute(), succeeded())
+        assert.deepStrictEqual(seen, [Option.some(Duration.seconds(1)), Option.none()])
+      })
+  )
+
   it.scoped("123: contexts survive a timeout", () =>
     Effect.gen(function* () {
       const t: Setup = yield* setup({
