@@ -100,7 +100,7 @@ const mutations = [
   {
     law: "L10 own",
     file: "src/Cancellation.ts",
-    find: "return Effect.interrupt // L10: a cancelled owner starts nothing",
+    find: "return Effect.interruptWith(FiberId.none) // L10: a cancelled owner starts nothing",
     replace: "// L10",
     tests: "test/Cancellation.test"
   },
@@ -135,7 +135,7 @@ const mutations = [
   {
     law: "L5 late rejection",
     file: "src/Abort.ts",
-    find: "owner.recordFailure(error) // L5: the next",
+    find: "recordFailures(owner, cause) // L5: the next",
     replace: "// L5: the next",
     tests: "test/ToolRuntime.specific"
   },
@@ -241,8 +241,8 @@ const mutations = [
   {
     law: "L5 only a success",
     file: "src/internal/toolRuntime/driver.ts",
-    find: 'if (result._tag === "Failure" || cause === undefined) return result',
-    replace: "if (cause === undefined) return result",
+    find: 'if (result._tag === "Failure" || cause === undefined',
+    replace: "if (cause === undefined",
     tests: "test/ToolRuntime"
   },
   {
@@ -365,6 +365,97 @@ const mutations = [
     name: "a task is killed while it ends"
   },
   {
+    law: "codes of defects",
+    file: "src/internal/toolRuntime/results.ts",
+    find: "name === undefined || isDefect",
+    replace: "name === undefined",
+    tests: "test/ToolRuntime.body"
+  },
+  {
+    law: "L5 late defect",
+    file: "src/internal/cancellation/classify.ts",
+    find: "isDefect: owner.lateDefects.includes(error)",
+    replace: "isDefect: false",
+    tests: "test/ToolRuntime.body"
+  },
+  {
+    law: "L5 last moment",
+    file: "src/internal/toolRuntime/driver.ts",
+    find: "const result = this.orCancelled(reviewed)",
+    replace: "const result = reviewed",
+    tests: "test/ToolRuntime.test"
+  },
+  {
+    law: "cancel in time",
+    file: "src/internal/toolRuntime/callState.ts",
+    find: "return this.owner.cancel(cause) && isOpen",
+    replace: "return this.owner.cancel(cause)",
+    tests: "test/ToolRuntime.publish"
+  },
+  {
+    law: "46 own owner",
+    file: "src/internal/toolRuntime/dispatch.ts",
+    find: "return stoppedByItsOwn && given.stoppedBelow !== undefined",
+    replace: "return false",
+    tests: "test/ToolRuntime.owners"
+  },
+  {
+    law: "46 by itself",
+    file: "src/internal/toolRuntime/dispatch.ts",
+    find: "return stoppedByItsOwn && given",
+    replace: "return given",
+    tests: "test/ToolRuntime.owners"
+  },
+  {
+    law: "46 noted",
+    file: "src/Cancellation.ts",
+    find: "if (stopped) noteStop(parent, owner)",
+    replace: "",
+    tests: "test/ToolRuntime.owners"
+  },
+  {
+    law: "9 frozen",
+    file: "src/internal/toolRuntime/freezing.ts",
+    find: "Object.freeze(built)",
+    replace: "void built",
+    tests: "test/ToolRuntime.intake"
+  },
+  {
+    law: "9 shared",
+    file: "src/internal/toolRuntime/freezing.ts",
+    find: "if (ast.propertySignatures.length + ast.indexSignatures.length === 0) return ast",
+    replace: "",
+    tests: "test/ToolRuntime.intake"
+  },
+  {
+    law: "two roads, test clock",
+    file: "src/internal/timer.ts",
+    find: "if (sleeper.unsafePoll() !== null) return startLiveTimer(0, task)",
+    replace: "if (sleeper.unsafePoll() !== null) return startTimer(origin, 0, task)",
+    tests: "test/ToolRuntime.owners"
+  },
+  {
+    law: "L1 broken clock",
+    file: "src/internal/timer.ts",
+    find: "Effect.suspend(() => clock.sleep(duration)),\n    () => liveClock.sleep(duration)",
+    replace: "Effect.suspend(() => clock.sleep(duration)),\n    Effect.failCause",
+    tests: "test/internal/timer"
+  },
+  {
+    law: "L1 contained",
+    file: "src/internal/contained.ts",
+    find: "if (canBeLookedAt(error)) throw error",
+    replace: "throw error",
+    tests: "test/internal/contained"
+  },
+  {
+    law: "L3 mapping throws",
+    file: "src/Abort.ts",
+    find: "return Cause.die(defect)",
+    replace: "throw defect",
+    tests: "test/Abort.test"
+  },
+  {
     law: "explored L2 mark",
     file: "src/internal/toolRuntime/attempt.ts",
     find: "state.dispatched = true // L2",
@@ -407,7 +498,7 @@ const mutations = [
   {
     law: "explored L5 late rejection",
     file: "src/Abort.ts",
-    find: "owner.recordFailure(error) // L5: the next",
+    find: "recordFailures(owner, cause) // L5: the next",
     replace: "// L5: the next",
     tests: "test/laws/L05",
     name: "below mapError"
@@ -415,8 +506,8 @@ const mutations = [
   {
     law: "explored L5 only a success",
     file: "src/internal/toolRuntime/driver.ts",
-    find: 'if (result._tag === "Failure" || cause === undefined) return result',
-    replace: "if (cause === undefined) return result",
+    find: 'if (result._tag === "Failure" || cause === undefined',
+    replace: "if (cause === undefined",
     tests: "test/laws/L05",
     name: "a review blocks"
   },
@@ -519,7 +610,7 @@ const mutations = [
   {
     law: "explored L5 concurrent all",
     file: "src/Abort.ts",
-    find: "owner.recordFailure(error) // L5: the next",
+    find: "recordFailures(owner, cause) // L5: the next",
     replace: "// L5: the next",
     tests: "test/laws/L05.specific",
     name: "a concurrent all"
