@@ -1,5 +1,5 @@
 import { assert, describe } from "@effect/vitest"
-import { Effect, Exit, Fiber, Scope } from "effect"
+import { Cause, Effect, Exit, Fiber, Scope } from "effect"
 import { CancelCause, Cancellation } from "quiesce"
 import type { Process } from "quiesce/capability"
 import { ScriptedProcess, Sim } from "quiesce/testing"
@@ -48,7 +48,13 @@ const caller = <A, E>(effect: Effect.Effect<A, E, Cancellation.Cancellation>, al
       "signal",
       strike(() => controller.abort(reason))
     )
-    return { fiber, atAnswer: () => atAnswer }
+    const ended = Effect.tap(Fiber.await(fiber), (exit) =>
+      Effect.sync(() => {
+        // What was asserted on that fiber is a defect of it.
+        assert.isTrue(Exit.isSuccess(exit) || Cause.isInterruptedOnly(exit.cause), String(exit))
+      })
+    )
+    return { ended, atAnswer: () => atAnswer }
   })
 
 describe("L9 processes", () => {
@@ -57,8 +63,8 @@ describe("L9 processes", () => {
     "a command is cancelled while it runs and while it ends: when that is answered, nothing of it is alive",
     Effect.gen(function* () {
       const { alive, close, processes } = yield* world({ make: { lasts: "1 second" } })
-      const { atAnswer, fiber } = yield* caller(processes.run({ command: "make" }), alive)
-      const exit = yield* Fiber.await(fiber)
+      const { atAnswer, ended } = yield* caller(processes.run({ command: "make" }), alive)
+      const exit = yield* ended
       assert.deepStrictEqual(alive(), [], "L3: it is alive")
       assert.deepStrictEqual(atAnswer() ?? [], [], "L3: it was alive when it was answered")
       yield* close
@@ -72,8 +78,8 @@ describe("L9 processes", () => {
     "the caller of a start is cancelled around its commit point: the process is gone, or the service's and alive",
     Effect.gen(function* () {
       const { alive, close, processes } = yield* world({ server: { lasts: "forever" } })
-      const { atAnswer, fiber } = yield* caller(processes.start({ command: "server" }), alive)
-      const exit = yield* Fiber.await(fiber)
+      const { atAnswer, ended } = yield* caller(processes.start({ command: "server" }), alive)
+      const exit = yield* ended
       const listed = (yield* processes.list).length
       assert.strictEqual(alive().length, listed, "L9: alive, and nobody's")
       if (Exit.isSuccess(exit)) assert.strictEqual(listed, 1, "L9: the caller's cancel has reached it")
@@ -153,7 +159,7 @@ describe("L9 processes", () => {
       const session = yield* Cancellation.own(processes.openSession())
       const first = yield* caller(session.send("work"), () => alive().filter((name) => name === "work"))
       const second = yield* Sim.fork("next")(Cancellation.own(session.send("next")))
-      const exit = yield* Fiber.await(first.fiber)
+      const exit = yield* first.ended
       assert.deepStrictEqual(first.atAnswer() ?? [], [], "L3: it was alive when it was answered")
       assert.strictEqual((yield* Fiber.join(second)).stdout, "next")
       assert.deepStrictEqual(alive(), ["sh"], "the session goes on")

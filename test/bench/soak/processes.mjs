@@ -28,6 +28,13 @@ const alive = () =>
     return /^[^ZXx]/.test(read(`/proc/${pid}/stat`).split(") ").at(-1) ?? "X")
   })
 const handles = () => process.getActiveResourcesInfo().filter((name) => /Pipe|Process|Timeout/.test(name)).length
+const end = (pid) => {
+  try {
+    process.kill(pid, "SIGKILL")
+  } catch {
+    // It has ended meanwhile.
+  }
+}
 const pause = (millis) => new Promise((resolve) => setTimeout(resolve, millis))
 const quantile = (sorted, q) => sorted[Math.min(sorted.length - 1, Math.floor(q * sorted.length))]
 
@@ -44,12 +51,27 @@ const ours = ({ script, containment }) =>
   Cancellation.own(Process.run({ command: "bash", args: ["-c", script], env, containment, grace: "100 millis" }))
 const platform = ({ script }) => Effect.scoped(Command.exitCode(Command.env(Command.make("bash", "-c", script), env)))
 
+/** How long a shell takes here to start what it is told to, so that cancels fall before, into and behind that. */
+const span = async () => {
+  const startedAt = performance.now()
+  for (let i = 0; i < 5; i++) {
+    await Effect.runPromise(
+      Effect.provide(
+        Cancellation.own(Process.run({ command: "bash", args: ["-c", "sleep 0 & sleep 0 & wait"], env })),
+        NodeProcess.layer
+      )
+    )
+  }
+  return (performance.now() - startedAt) / 5
+}
+
 /** Cancels `total` commands, the nth some while after its start, and counts who is alive after each round. */
 const soak = async (total, run, context) => {
   const seen = { orphans: 0, failed: 0 }
   const waits = []
   let done = 0
   const before = handles()
+  const millis = 2 * (await span())
   await Effect.runPromise(
     Effect.gen(function* () {
       const runtime = yield* Effect.runtime()
@@ -59,7 +81,7 @@ const soak = async (total, run, context) => {
           Promise.all(
             round.map(async (n) => {
               const fiber = Effect.runFork(Effect.provide(run(kinds[n % kinds.length]), runtime))
-              await pause((n * 7) % 41)
+              await pause((((n * 7) % 41) / 40) * millis)
               const askedAt = performance.now()
               const exit = await Effect.runPromise(Fiber.interrupt(fiber))
               waits.push(performance.now() - askedAt)
@@ -70,7 +92,7 @@ const soak = async (total, run, context) => {
         done += round.length
         const left = alive()
         seen.orphans += left.length
-        for (const pid of left) process.kill(Number(pid), "SIGKILL")
+        for (const pid of left) end(Number(pid))
         if (done % 1000 === 0 && process.stderr.isTTY) process.stderr.write(`\r${done}`)
       }
     }).pipe(Effect.provide(context))
