@@ -66,21 +66,17 @@ describe("spilled output", () => {
   it.live("files live as long as the layer, those of a cancelled command not even that", () =>
     Effect.gen(function* () {
       const folder = yield* privateTemp
-      const file = yield* Effect.scoped(
+      const file = yield* inPlace((place) =>
         Effect.gen(function* () {
-          return yield* inPlace((place) =>
-            Effect.gen(function* () {
-              const flood = "seq 1 2000; echo $$ >flooded; sleep 60"
-              const fiber = yield* Effect.fork(place.bash(flood, { maxOutputBytes: 10, spill: {} }))
-              yield* place.written("flooded")
-              yield* waitUntil(() => filesIn(folder).length === 1)
-              yield* interrupt(fiber)
-              assert.deepStrictEqual(filesIn(folder), [])
-              const { stdoutFile = "" } = yield* place.bash("seq 1 2000", { maxOutputBytes: 10, spill: {} })
-              assert.isTrue(fs.existsSync(stdoutFile))
-              return stdoutFile
-            })
-          )
+          const flood = "seq 1 2000; echo $$ >flooded; sleep 60"
+          const fiber = yield* Effect.fork(place.bash(flood, { maxOutputBytes: 10, spill: {} }))
+          yield* place.written("flooded")
+          yield* waitUntil(() => filesIn(folder).length === 1)
+          yield* interrupt(fiber)
+          assert.deepStrictEqual(filesIn(folder), [])
+          const { stdoutFile = "" } = yield* place.bash("seq 1 2000", { maxOutputBytes: 10, spill: {} })
+          assert.isTrue(fs.existsSync(stdoutFile))
+          return stdoutFile
         })
       )
       assert.isFalse(fs.existsSync(file))

@@ -578,7 +578,12 @@ describe("what cannot be started", () => {
       Effect.gen(function* () {
         const platform = vi.spyOn(process, "platform", "get").mockReturnValue("win32")
         yield* Effect.addFinalizer(() => Effect.sync(() => platform.mockRestore()))
-        assert.strictEqual((yield* errorOf({ command: "cmd" })).code, "PROCESS_PLATFORM_NOT_SUPPORTED")
+        const errors = [
+          yield* errorOf({ command: "cmd" }),
+          yield* Effect.flip(Process.start({ command: "cmd" })),
+          yield* Effect.flip(Process.openSession())
+        ]
+        for (const error of errors) assert.strictEqual(error.code, "PROCESS_PLATFORM_NOT_SUPPORTED")
       })
     )
   )
