@@ -51,7 +51,7 @@ const mutations = [
   {
     law: "O1 inherited",
     file: "src/internal/cancellation/owner.ts",
-    find: "this.firstCause = parent.firstCause // O1",
+    find: "if (this.firstCause !== undefined) member.cancelled(this.firstCause) // O1",
     replace: "",
     tests: "test/internal/cancellation"
   },

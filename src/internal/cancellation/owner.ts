@@ -72,9 +72,8 @@ export class Owner implements Member {
   constructor(parent: Owner | undefined) {
     this.parent = parent
     if (parent !== undefined) {
-      this.firstCause = parent.firstCause // O1
       this.deadlineAt = parent.deadlineAt
-      parent.join(this)
+      parent.join(this) // O1: which tells it of a cause that is there
     }
   }
 
@@ -127,7 +126,7 @@ export class Owner implements Member {
   /** Lets a member in. It is told at once of what members were told before it came. */
   join(member: Member): void {
     this.members.add(member)
-    if (this.firstCause !== undefined) member.cancelled(this.firstCause)
+    if (this.firstCause !== undefined) member.cancelled(this.firstCause) // O1
     if (this.state !== "open") member.stop()
   }
 
