@@ -107,7 +107,7 @@ describe("Explore, the failure message", () => {
 
   it.effect("shows of a stack only what is the scenario's own", () =>
     Effect.gen(function* () {
-      const { message, problem } = yield* failureOf(Effect.sync(() => assert.fail("no luck")))
+      const { message, problem } = yield* failureOf(Effect.sync((): void => assert.fail("no luck")))
       assert.match(problem, /^\s+at .*node_modules/m)
       assert.notInclude(message, "node_modules")
       assert.match(message, /^✗ the scenario failed: AssertionError: no luck\n\s+at .*Explore\.test\.ts/)
