@@ -125,7 +125,8 @@ type Given = Cancellation.Cancellation | Scope.Scope
  *     })
  *   )
  *   const job = jobs.get("job-1")
- *   assert.ok(job?.cancel(CancelCause.user()))
+ *   assert.ok(job !== undefined)
+ *   assert.strictEqual(job.cancel(CancelCause.user()), true)
  *   yield* job.awaitEnd
  * })
  * await Effect.runPromise(Effect.scoped(program))
