@@ -234,7 +234,6 @@ const run = <A, E, R>(
   signal: AbortSignal | undefined
 ): Promise<A> =>
   new Promise((resolve, reject) => {
-    if (signal?.aborted === true) return reject(signal.reason) // L10: not one operation runs
     // A runtime that was captured under an owner brings it: the work is that owner's (L14).
     const parent = parentIn(context as Context.Context<never>)
     if (parent?.hasEnded === true) return reject(new Error(endedMessage("An effect")))
@@ -242,7 +241,7 @@ const run = <A, E, R>(
     if (signal !== undefined) owner.follow(signal)
     if (owner.cause !== undefined) {
       owner.end()
-      return reject(CancelCause.toReason(owner.cause))
+      return reject(CancelCause.toReason(owner.cause)) // L10: not one operation runs
     }
     const owned = Context.add(context, Cancellation, toService(owner)) as Context.Context<R>
     const interruptible = {

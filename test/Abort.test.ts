@@ -274,15 +274,22 @@ describe("Abort", () => {
 
     it.effect("W3: in a protected region, too, the cancellation is not a failure that catchAll would see", () =>
       Effect.gen(function* () {
+        let swallowed = false
+        const swallows = Effect.catchAll(() =>
+          Effect.sync(() => {
+            swallowed = true
+          })
+        )
         const { controller, fiber } = yield* started(
           ({ signal }) =>
             new Promise<number>((_, reject) => {
               signal.addEventListener("abort", () => reject(signal.reason))
             }),
-          (operation) => Effect.uninterruptible(Effect.catchAll(operation, () => Effect.succeed("swallowed")))
+          (operation) => Effect.uninterruptible(swallows(operation))
         )
         controller.abort("stop")
         assert.isTrue(Exit.isInterrupted(yield* Fiber.await(fiber)))
+        assert.isFalse(swallowed)
       })
     )
 

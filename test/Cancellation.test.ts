@@ -2,6 +2,7 @@ import { getEventListeners } from "node:events"
 import { assert, describe, it } from "@effect/vitest"
 import {
   Cause,
+  type Context,
   Deferred,
   Duration,
   Effect,
@@ -236,6 +237,23 @@ describe("Cancellation", () => {
       })
     )
 
+    it.effect("104: a parent that is cancelled first is no timeout, where a protected region would let it be one", () =>
+      Effect.gen(function* () {
+        const controller = new AbortController()
+        const log: Array<string> = []
+        const bounded = Cancellation.withDeadline(Effect.interruptible(waits(log)), {
+          ...options,
+          onExpire: () => noted(log, "expired")
+        })
+        const exited = Effect.flatMap(Effect.exit(bounded), (exit) => noted(log, exit._tag))
+        const fiber = yield* Effect.fork(Cancellation.ownSignal(Effect.uninterruptible(exited), controller.signal))
+        yield* Effect.yieldNow()
+        controller.abort("stop")
+        yield* Fiber.await(fiber)
+        assert.deepStrictEqual(log, ["stopping", "stopped", "Failure"])
+      })
+    )
+
     it.effect("105: an outer deadline is not the inner one", () =>
       Effect.gen(function* () {
         const log: Array<string> = []
@@ -334,6 +352,32 @@ describe("Cancellation", () => {
         })
         yield* Cancellation.own(body)
         assert.deepStrictEqual(log, ["stopping", "stopped"])
+      })
+    )
+
+    it.effect("L10: under a cancelled owner it is not started and ends as interrupted, and its fiber goes on", () =>
+      Effect.gen(function* () {
+        const log: Array<string> = []
+        const controller = new AbortController()
+        const cancelled = yield* Deferred.make<Context.Context<Cancellation.Cancellation>>()
+        const gate = yield* Deferred.make<void>()
+        const owner = Effect.zipRight(
+          Effect.tap(Effect.context<Cancellation.Cancellation>(), (context) => {
+            controller.abort("stop")
+            return Deferred.succeed(cancelled, context)
+          }),
+          Deferred.await(gate)
+        )
+        const holds = yield* Effect.fork(Cancellation.ownSignal(Effect.uninterruptible(owner), controller.signal))
+        const read = Effect.provide(
+          Cancellation.operation(noted(log, "read"), "read"),
+          yield* Deferred.await(cancelled)
+        )
+        const reader = yield* Effect.fork(Effect.flatMap(Effect.exit(read), (exit) => noted(log, exit._tag)))
+        assert.isTrue(Exit.isSuccess(yield* Fiber.await(reader)))
+        assert.deepStrictEqual(log, ["Failure"])
+        yield* Deferred.succeed(gate, undefined)
+        yield* Fiber.await(holds)
       })
     )
 

@@ -171,7 +171,7 @@ const mutations = [
   {
     law: "L10 toPromise",
     file: "src/Abort.ts",
-    find: "if (signal?.aborted === true) return reject(signal.reason)",
+    find: "return reject(CancelCause.toReason(owner.cause)) // L10: not one operation runs",
     replace: "",
     tests: "test/Abort.test"
   },
