@@ -415,7 +415,7 @@ const describe = ({ command, cwd, detail, reason }: ProcessError): string => {
  * @category services
  */
 export interface Service {
-  /** Runs a command and waits until nothing of it is left. There is no commit point: what it has done stays done. */
+  /** Runs a command and waits until nothing of it is left. What it has done when it is cancelled stays done. */
   readonly run: (options: RunOptions) => Effect.Effect<RunResult, ProcessError, Cancellation>
   /** Starts a command in the background. The commit point is the step in which its handle is registered (see `start`). */
   readonly start: (options: StartOptions) => Effect.Effect<Background, ProcessError, Cancellation>

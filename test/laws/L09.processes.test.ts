@@ -16,6 +16,8 @@ const world = (commands: ScriptedProcess.Commands) =>
       processes: process,
       /** The names of those that run. */
       alive: () => Effect.runSync(started).flatMap(({ command, isRunning }) => (isRunning ? [command] : [])),
+      /** The names of all that were started. */
+      seen: () => Effect.runSync(started).map(({ command }) => command),
       close: Scope.close(scope, Exit.void)
     }
   })
@@ -27,50 +29,45 @@ const caller = <A, E>(effect: Effect.Effect<A, E, Cancellation.Cancellation>, al
     const clock = yield* Effect.clock
     const controller = new AbortController()
     let atAnswer: ReadonlyArray<string> | undefined
-    let struckAt: number | undefined
+    let answeredAt: number | undefined
     const answered = Effect.onExit(effect, () =>
       Effect.sync(() => {
         atAnswer = alive()
-        if (struckAt === undefined) return
-        assert.strictEqual(clock.unsafeCurrentTimeMillis(), struckAt, "L4: it was waited for, and not stopped")
+        answeredAt = clock.unsafeCurrentTimeMillis()
       })
     )
-    const strike = (how: () => void) => () => {
-      struckAt = clock.unsafeCurrentTimeMillis()
-      how()
-    }
     const fiber = yield* Sim.fork("caller")(Cancellation.ownSignal(answered, controller.signal))
-    sim.addFault(
-      "interrupt",
-      strike(() => fiber.unsafeInterruptAsFork(fiber.id()))
-    )
-    sim.addFault(
-      "signal",
-      strike(() => controller.abort(reason))
-    )
-    const ended = Effect.tap(Fiber.await(fiber), (exit) =>
-      Effect.sync(() => {
-        // What was asserted on that fiber is a defect of it.
-        assert.isTrue(Exit.isSuccess(exit) || Cause.isInterruptedOnly(exit.cause), String(exit))
-      })
-    )
-    return { ended, atAnswer: () => atAnswer }
+    sim.addFault("interrupt", () => fiber.unsafeInterruptAsFork(fiber.id()))
+    sim.addFault("signal", () => controller.abort(reason))
+    return { fiber, atAnswer: () => atAnswer, answeredAt: () => answeredAt }
   })
+
+/** What became of a command that lasts a second: one that was stopped is told from one that was only waited for. */
+const fate = (
+  exit: Exit.Exit<Pick<Process.Ending, "exitCode">, unknown>,
+  ran: boolean,
+  answeredAt?: number
+): string => {
+  if (Exit.isSuccess(exit)) return `exit code ${exit.value.exitCode}`
+  assert.isTrue(Cause.isInterruptedOnly(exit.cause), String(exit))
+  if (!ran) return "not started"
+  return answeredAt === 0 ? "stopped" : "interrupted at its end"
+}
 
 describe("L9 processes", () => {
   law(
     "L3, L10",
     "a command is cancelled while it runs and while it ends: when that is answered, nothing of it is alive",
     Effect.gen(function* () {
-      const { alive, close, processes } = yield* world({ make: { lasts: "1 second" } })
-      const { atAnswer, ended } = yield* caller(processes.run({ command: "make" }), alive)
-      const exit = yield* ended
+      const { alive, close, processes, seen } = yield* world({ make: { lasts: "1 second" } })
+      const { answeredAt, atAnswer, fiber } = yield* caller(processes.run({ command: "make" }), alive)
+      const exit = yield* Fiber.await(fiber)
       assert.deepStrictEqual(alive(), [], "L3: it is alive")
       assert.deepStrictEqual(atAnswer() ?? [], [], "L3: it was alive when it was answered")
       yield* close
-      return Exit.isSuccess(exit) ? `exit code ${exit.value.exitCode}` : "interrupted"
+      return fate(exit, seen().length > 0, answeredAt())
     }),
-    { expect: ["exit code 0", "interrupted"] }
+    { expect: ["exit code 0", "not started", "stopped", "interrupted at its end"] }
   )
 
   law(
@@ -78,8 +75,8 @@ describe("L9 processes", () => {
     "the caller of a start is cancelled around its commit point: the process is gone, or the service's and alive",
     Effect.gen(function* () {
       const { alive, close, processes } = yield* world({ server: { lasts: "forever" } })
-      const { atAnswer, ended } = yield* caller(processes.start({ command: "server" }), alive)
-      const exit = yield* ended
+      const { atAnswer, fiber } = yield* caller(processes.start({ command: "server" }), alive)
+      const exit = yield* Fiber.await(fiber)
       const listed = (yield* processes.list).length
       assert.strictEqual(alive().length, listed, "L9: alive, and nobody's")
       if (Exit.isSuccess(exit)) assert.strictEqual(listed, 1, "L9: the caller's cancel has reached it")
@@ -149,7 +146,7 @@ describe("L9 processes", () => {
     "a command of a session is cancelled while it ends, and another waits: that one has the shell for itself",
     Effect.gen(function* () {
       const isRunning = () => alive().includes("work")
-      const { alive, close, processes } = yield* world({
+      const { alive, close, processes, seen } = yield* world({
         work: { lasts: "1 second" },
         next: () => {
           assert.isFalse(isRunning(), "the shell is not ready")
@@ -159,15 +156,15 @@ describe("L9 processes", () => {
       const session = yield* Cancellation.own(processes.openSession())
       const first = yield* caller(session.send("work"), () => alive().filter((name) => name === "work"))
       const second = yield* Sim.fork("next")(Cancellation.own(session.send("next")))
-      const exit = yield* first.ended
+      const exit = yield* Fiber.await(first.fiber)
       assert.deepStrictEqual(first.atAnswer() ?? [], [], "L3: it was alive when it was answered")
       assert.strictEqual((yield* Fiber.join(second)).stdout, "next")
       assert.deepStrictEqual(alive(), ["sh"], "the session goes on")
       yield* close
       assert.deepStrictEqual(alive(), [], "L4: the layer is closed")
-      return Exit.isSuccess(exit) ? `exit code ${exit.value.exitCode}` : "interrupted"
+      return fate(exit, seen().includes("work"), first.answeredAt())
     }),
-    { expect: ["exit code 0", "interrupted"], cut: "suspension" }
+    { expect: ["exit code 0", "not started", "stopped", "interrupted at its end"], cut: "suspension" }
   )
 
   law(
