@@ -7,6 +7,7 @@ import {
   executeCancelled,
   failed,
   HarnessError,
+  notDispatched,
   type Setup,
   settle,
   setup,
@@ -248,6 +249,22 @@ describe("ToolRuntime (what is told of calls)", () => {
             ended: attempt === 1 ? ("Failure" as const) : ("Success" as const)
           }))
         )
+      })
+    )
+
+    it.scoped("L2: a tracer that cancels the call while it makes the span of the body is in time", () =>
+      Effect.gen(function* () {
+        const { tracer } = yield* makeTracer
+        const cancels = Tracer.make({
+          span: (...args) => {
+            Effect.runFork(t.runtime.cancelCall("c1", user))
+            return tracer.span(...args)
+          },
+          context: (f) => f()
+        })
+        const t: Setup = yield* setup({ bare: true })
+        assert.deepStrictEqual(yield* Effect.withTracer(t.execute(), cancels), notDispatched(user))
+        assert.deepStrictEqual(t.log, ["observe"])
       })
     )
 

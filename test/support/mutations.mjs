@@ -365,6 +365,13 @@ const mutations = [
     name: "a task is killed while it ends"
   },
   {
+    law: "C3 last step",
+    file: "src/internal/toolRuntime/attempt.ts",
+    find: "if (owner.cause !== undefined) return Effect.interrupt // C3",
+    replace: "// C3",
+    tests: "test/ToolRuntime.telemetry"
+  },
+  {
     law: "codes of defects",
     file: "src/internal/toolRuntime/results.ts",
     find: "name === undefined || isDefect",

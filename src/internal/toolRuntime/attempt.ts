@@ -72,6 +72,7 @@ export const startAttempt = (state: CallState, owner: Owner, origin: Origin): Ru
   state.runtime.provideTo(services)
 
   const body = Effect.suspend(() => {
+    if (owner.cause !== undefined) return Effect.interrupt // C3: a tracer of the host may have cancelled it, for one
     state.dispatched = true // L2, C2: in the step of the call itself
     attempt.end = "interrupted"
     return called(() => registered.tool.handler(state.parameters))
