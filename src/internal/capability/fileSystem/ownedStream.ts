@@ -8,8 +8,8 @@
  */
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
-import * as Mailbox from "effect/Mailbox"
 import * as Stream from "effect/Stream"
+import { Passage } from "./passage.js"
 
 /**
  * Streams what `work` hands over, until it ends. `work` ends soon after it has heard that no more is wanted.
@@ -22,16 +22,21 @@ export const ownedStream = <A, E, R>(
   Stream.unwrapScoped(
     Effect.uninterruptibleMask((restore) =>
       Effect.gen(function* () {
-        const mailbox = yield* Mailbox.make<A, E>({ capacity: 1 })
+        const passage = new Passage<A, E>()
         const scope = yield* Effect.scope
         // Not a child of this fiber: another one may pull what comes next, when this has ended.
-        const fiber = yield* restore(work((element) => mailbox.offer(element))).pipe(
-          Effect.onExit((exit) => mailbox.done(exit)),
+        const fiber = yield* restore(work((element) => passage.offer(element))).pipe(
+          Effect.onExit((exit) => Effect.sync(() => passage.finish(exit))),
           Effect.forkIn(scope)
         )
         // By word and not by interrupt, which clean-up in a protected region would never notice.
-        yield* Effect.addFinalizer(() => Effect.zipRight(mailbox.shutdown, Fiber.await(fiber)))
-        return Mailbox.toStream(mailbox)
+        yield* Effect.addFinalizer(() =>
+          Effect.suspend(() => {
+            passage.close()
+            return Fiber.await(fiber)
+          })
+        )
+        return Stream.repeatEffectOption(passage.take)
       })
     )
   )
