@@ -282,8 +282,8 @@ const mutations = [
   },
   {
     law: "C3 next closed",
-    file: "src/internal/toolRuntime/driver.ts",
-    find: "state.nextIsOpen = false // C3",
+    file: "src/internal/toolRuntime/dispatch.ts",
+    find: "wrapping.isOpen = false // C3",
     replace: "// C3",
     tests: "test/ToolRuntime"
   },

@@ -87,8 +87,6 @@ export class CallState implements AttemptHost, InFlight {
   attempt: Attempt | undefined
   /** A deadline that passed while only a wrapper was slow: no other attempt is started under it. */
   overdue: { readonly owner: Owner; readonly cause: CancelCause.CancelCause } | undefined
-  /** Whether `next` may still be run. */
-  nextIsOpen = true
   cancelledAt: number | undefined
   progress: string | undefined
   /** How it keeps to the order of its batch, if it is part of one. */

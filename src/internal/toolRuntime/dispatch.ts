@@ -121,7 +121,7 @@ interface Wrapping {
 const nextOf = (state: CallState, index: number, wrapping: Wrapping): Policy.Next =>
   Effect.withFiberRuntime((fiber, status) =>
     Effect.uninterruptibleMask((restore) => {
-      if (!wrapping.isOpen || !state.nextIsOpen) {
+      if (!wrapping.isOpen) {
         return Effect.dieMessage(`"next" of call "${state.id}" was run after its wrapper had returned`) // C3
       }
       const running = startNext(
@@ -163,7 +163,7 @@ const startWrapper = (
     origin,
     followsCancel: !finishes,
     interpret: (exit) => {
-      wrapping.isOpen = false
+      wrapping.isOpen = false // C3
       return exit
     }
   })

@@ -134,7 +134,6 @@ class Driver {
   /** Stops what still runs of the call and waits for it (L3): attempts that a wrapper left, daemons, callbacks. */
   private settle(result: ToolResult.ToolResult): Result {
     const { state } = this
-    state.nextIsOpen = false // C3
     return andThen(this.quiet(), () => {
       state.enter("settled") // C4
       return Effect.succeed(this.orCancelled(upToDate(state, result)))
