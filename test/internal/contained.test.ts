@@ -12,7 +12,7 @@ revoke()
 const run = <A>(effect: Effect.Effect<A>, from: Origin) => startFiber(effect, Context.empty(), from).unsafePoll()
 
 const throwing = (value: unknown) =>
-  Effect.sync((): never => {
+  Effect.sync((): string => {
     throw value
   })
 
