@@ -45,7 +45,7 @@ export type Containment = "group" | "marker"
 export interface Surroundings {
   /** The working directory. Default: that of this program. */
   readonly cwd?: string | undefined
-  /** Added to, and stronger than, the base environment: `PATH HOME LANG LC_* TERM TMPDIR USER SHELL`, nothing else. */
+  /** Added to, and stronger than, the base environment: `PATH HOME LANG LC_* TERM TMPDIR USER SHELL`, and `SHLVL`. */
   readonly env?: Readonly<Record<string, string>> | undefined
   /** How long a process that is asked to end may take for it before it is killed. Default: 3 seconds. */
   readonly grace?: Duration.DurationInput | undefined

@@ -638,6 +638,16 @@ describe("input and output", () => {
     )
   )
 
+  it.live("a bash that is given an input does not run the start-up file of a person", () =>
+    inPlace((place) =>
+      Effect.gen(function* () {
+        fs.writeFileSync(place.path(".bashrc"), "echo from the start-up file")
+        const result = yield* place.bash("cat", { stdin: "input", env: { HOME: place.folder } })
+        assert.strictEqual(result.stdout, "input")
+      })
+    )
+  )
+
   it.live("a command that does not read its input is not failed for that", () =>
     inPlace((place) =>
       Effect.gen(function* () {
@@ -658,7 +668,7 @@ describe("input and output", () => {
         const { stdout } = yield* Process.run({ command: "env", env: { OWN: "1", TERM: "dumb" } })
         const names = stdout.trim().split("\n")
         assert.includeMembers(names, ["OWN=1", "TERM=dumb", "LC_ALL=C.UTF-8", `PATH=${PATH}`])
-        const known = /^(PATH|HOME|LANG|LC_\w+|TERM|TMPDIR|USER|SHELL|OWN)=/
+        const known = /^(PATH|HOME|LANG|LC_\w+|TERM|TMPDIR|USER|SHELL|SHLVL|OWN)=/
         assert.deepStrictEqual(
           names.filter((line) => !known.test(line)),
           []
