@@ -8,8 +8,19 @@ import { law } from "../support/laws.js"
 /** An agent on a session in memory, with a model that answers at once, and what has become of what was said to it. */
 class Office {
   readonly agent: Agent.Handle
+  /** Whether faults come too late. */
+  isOver = false
+
   constructor(agent: Agent.Handle) {
     this.agent = agent
+  }
+
+  /** Waits for rest, lets no fault strike behind it, and waits for what one may have started in between. */
+  get rest(): Effect.Effect<void> {
+    const over = Effect.sync(() => {
+      this.isOver = true
+    })
+    return Effect.zipRight(Effect.zipRight(this.agent.whenIdle, over), this.agent.whenIdle)
   }
 
   private has(tag: "UserMessage" | "InputDiscarded", id: string): boolean {
@@ -60,10 +71,11 @@ describe("L11 agent", () => {
       const here = yield* office
       let late: string | undefined
       sim.addFault("send", () => {
+        if (here.isOver) return
         late = here.say("late")
       })
       const first = here.say("first")
-      yield* here.agent.whenIdle
+      yield* here.rest
       assert.strictEqual(yield* here.agent.status, "idle")
       assert.strictEqual(here.fateOf(first), "read")
       const turns = here.agent.session.position().turn
@@ -81,12 +93,13 @@ describe("L11 agent", () => {
       let behind: string | undefined
       let wasRunning = false
       sim.addFault("cancel", () => {
+        if (here.isOver) return
         wasRunning = Effect.runSync(here.agent.status) === "running"
         Effect.runSync(here.agent.cancel(CancelCause.user()))
         behind = here.say("behind")
       })
       const first = here.say("first")
-      yield* here.agent.whenIdle
+      yield* here.rest
       if (behind !== undefined) assert.strictEqual(here.fateOf(behind), "read", "L11: the wake is lost")
       const { outcome } = here.agent.session
         .events()
@@ -105,12 +118,13 @@ describe("L11 agent", () => {
       const here = yield* office
       let behind: string | undefined
       sim.addFault("cancel", () => {
+        if (here.isOver) return
         Effect.runSync(here.agent.cancel(CancelCause.user(), { keepInbox: true }))
         behind = here.say("behind")
       })
       const first = here.say("first")
       const second = here.say("second")
-      yield* here.agent.whenIdle
+      yield* here.rest
       for (const id of [first, second]) assert.strictEqual(here.fateOf(id), "read", "L11")
       if (behind !== undefined) assert.strictEqual(here.fateOf(behind), "read", "L11")
       return `${here.agent.session.position().turn} turns`
@@ -126,11 +140,12 @@ describe("L11 agent", () => {
       const here = yield* office
       let behind: string | undefined = "none"
       sim.addFault("dispose", () => {
+        if (here.isOver) return
         Effect.runFork(here.agent.dispose)
         behind = here.say("behind")
       })
       const first = here.say("first")
-      yield* here.agent.whenIdle
+      yield* here.rest
       const status = yield* here.agent.status
       if (status === "closed") assert.isUndefined(behind, "L11: accepted by an agent that is closed")
       const length = here.agent.session.events().length
