@@ -1,4 +1,3 @@
-import * as fs from "node:fs"
 import * as os from "node:os"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
@@ -6,7 +5,7 @@ import { CancelCause, Cancellation, ToolRuntime } from "quiesce"
 import { Task } from "quiesce/capability"
 import { NodeProcess } from "quiesce/node"
 import { TaskTools } from "quiesce/tools"
-import { waitUntil } from "../support/processes.js"
+import { alive, waitUntil } from "../support/processes.js"
 
 const capabilities = Layer.mergeAll(Task.layer({ maxRunning: 2 }), NodeProcess.layer)
 const layer = Layer.provideMerge(ToolRuntime.layer({ toolkit: TaskTools.make({ cwd: os.tmpdir() }) }), capabilities)
@@ -17,8 +16,6 @@ const call = (name: string, parameters: unknown) =>
   )
 
 const bash = (script: string) => ({ label: "a script", command: "bash", args: ["-c", script] })
-
-const isAlive = (pid: number): boolean => fs.existsSync(`/proc/${pid}`)
 
 describe("TaskTools", () => {
   it.live("a task goes on behind the call that started it, and is read piece by piece", () =>
@@ -40,7 +37,7 @@ describe("TaskTools", () => {
       const output = yield* call("task_output", { id })
       const killed = yield* call("kill_task", { id })
       assert.deepInclude(killed, { id, status: "killed" })
-      assert.isFalse(isAlive(Number(output.text)))
+      assert.isFalse(alive(Number(output.text)))
       assert.strictEqual((yield* call("kill_task", { id: "task-9" })).code, "TASK_NOT_FOUND")
       const failing = yield* call("start_task", bash("exit 3"))
       const { task } = yield* call("task_output", { id: failing.id, waitMillis: 20_000 })
