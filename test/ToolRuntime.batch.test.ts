@@ -383,4 +383,36 @@ describe("ToolRuntime.executeBatch", () => {
       assert.deepStrictEqual(yield* outcome, { results: [], broken: undefined })
     })
   )
+
+  it.scoped("the parameters of a call are read once; a call that cannot even be named starts nothing", () =>
+    Effect.gen(function* () {
+      const world = new World()
+      const runtime = Context.get(yield* Layer.build(world.layer), ToolRuntime.ToolRuntime)
+      let reads = 0
+      const counted: ToolCall.ToolCall = {
+        id: "1",
+        name: "work",
+        get parameters() {
+          reads++
+          return { id: "1" }
+        }
+      }
+      const fiber = yield* Effect.fork(Cancellation.own(runtime.executeBatch([counted])))
+      yield* settle
+      yield* world.open("1")
+      assert.deepStrictEqual((yield* Fiber.join(fiber)).results.map(codeOf), ["OK"])
+      assert.strictEqual(reads, 1)
+      const broken = {
+        get id(): string {
+          throw new Error("no name")
+        },
+        name: "work",
+        parameters: {}
+      }
+      const exit = yield* Effect.exit(Cancellation.own(runtime.executeBatch([call("2"), broken])))
+      assert.isTrue(Exit.isFailure(exit))
+      assert.deepStrictEqual(bodies(world), ["body 1"])
+      yield* runtime.awaitIdle
+    })
+  )
 })

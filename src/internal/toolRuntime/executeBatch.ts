@@ -34,6 +34,34 @@ const modeOf = (runtime: RuntimeState<CallState>, { name, parameters }: ToolCall
   }
 }
 
+/**
+ * A call of which everything is read once, as for a single call: the mode asks for the parameters before the call does. What
+ * names it is read now, where a getter of the host that throws has nothing to hold up.
+ */
+const readOnce = (call: ToolCall.ToolCall): ToolCall.ToolCall => {
+  const { agent, id, name, rootId } = call
+  let read: (() => unknown) | undefined
+  return {
+    agent,
+    id,
+    name,
+    rootId,
+    get parameters(): unknown {
+      if (read === undefined) {
+        try {
+          const { parameters } = call
+          read = () => parameters
+        } catch (error) {
+          read = () => {
+            throw error
+          }
+        }
+      }
+      return read()
+    }
+  }
+}
+
 const hostOf = (runtime: RuntimeState<CallState>, body: Owner | undefined, origin: Origin): Host => ({
   modeOf: (call) => modeOf(runtime, call),
   start: (call, owner, lane, ended) => {
@@ -56,7 +84,7 @@ export const executeBatch = (
       if (caller.hasEnded) return Effect.dieMessage(endedMessage("A batch of calls")) // L14
       const context = fiber.currentContext.unsafeMap.get(ToolContext.key)
       const body = context instanceof Attempt ? context.owner : undefined
-      const batch = new Batch(calls, caller, hostOf(runtime, body, originOf(fiber, status)), options)
+      const batch = new Batch(calls.map(readOnce), caller, hostOf(runtime, body, originOf(fiber, status)), options)
       const cancel = (interruption: Cause.Cause<never>) => batch.cancel(interruptionCause(interruption))
       const interruption = fiber.getFiberRef(FiberRef.interruptedCause)
       if (RuntimeFlags.interruptible(status.runtimeFlags) && interruption._tag !== "Empty") cancel(interruption) // L10
