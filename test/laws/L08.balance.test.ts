@@ -1,7 +1,8 @@
-import { describe } from "@effect/vitest"
-import { Effect, FiberRef, HashSet, Logger } from "effect"
-import { Policy } from "quiesce"
-import { ended, executing, law, Witness, world } from "../support/laws.js"
+import { assert, describe } from "@effect/vitest"
+import { Effect, Exit, Fiber, FiberRef, HashSet, Logger } from "effect"
+import { Cancellation, Policy } from "quiesce"
+import { Sim } from "quiesce/testing"
+import { call, codeOf, ended, executing, law, reason, Witness, world } from "../support/laws.js"
 
 const breaks = Effect.zipRight(Effect.yieldNow(), Effect.die(new Error("broken")))
 
@@ -53,5 +54,45 @@ describe("L8 balance", () => {
       return yield* ended(yield* executing(here, ["interrupt", "cancelCall"]), witness)
     }),
     { expect: ["POLICY_FAILURE", "ABORTED_BEFORE_DISPATCH", "not accepted"] }
+  )
+
+  law(
+    "L8, L1",
+    "a batch of two is cancelled: each call has one result, in order, the log a pair for each, and nothing of it lives",
+    Effect.gen(function* () {
+      const sim = yield* Sim.Sim
+      const witness = new Witness()
+      const body = witness.during("body", Effect.as(Effect.yieldNow(), "done"))
+      const { runtime } = yield* world(witness, [{ ...witness.tool(body), concurrency: () => "parallel" }])
+      const log: Array<string> = []
+      const batch = runtime.executeBatch([call, { ...call, id: "c2" }], {
+        onStart: ({ id }) => void log.push(`call ${id}`),
+        onResult: ({ callId }) => void log.push(`result ${callId}`)
+      })
+      const controller = new AbortController()
+      const fiber = yield* Sim.fork("batch")(Cancellation.ownSignal(batch, controller.signal))
+      sim.addFault("signal", () => controller.abort(reason))
+      const exit = yield* Fiber.await(fiber)
+      const observed = witness.observed.map(({ callId }) => callId)
+      assert.strictEqual(witness.alive.size, 0, "L3: something of the batch lives")
+      if (log.length === 0) return "not accepted"
+      assert.deepStrictEqual(observed, ["c1", "c2"], "L8: a call has no result, or two, or they are out of order")
+      assert.sameMembers(log, ["call c1", "result c1", "call c2", "result c2"], "L8: the log is out of balance")
+      const codes = witness.observed.map(codeOf)
+      if (Exit.isSuccess(exit)) assert.deepStrictEqual(exit.value.results.map(codeOf), codes)
+      return codes.join(", ")
+    }),
+    {
+      cut: "suspension",
+      expect: [
+        "OK, OK",
+        "OK, ABORTED",
+        "ABORTED, OK",
+        "ABORTED, ABORTED",
+        "ABORTED, ABORTED_BEFORE_DISPATCH",
+        "ABORTED_BEFORE_DISPATCH, ABORTED_BEFORE_DISPATCH",
+        "not accepted"
+      ]
+    }
   )
 })

@@ -463,6 +463,14 @@ const mutations = [
     tests: "test/Abort.test"
   },
   {
+    law: "explored L8 a finished sibling keeps its result",
+    file: "src/internal/toolRuntime/driver.ts",
+    find: "this.state.isKept = lane.keepsFinished &&",
+    replace: "this.state.isKept = false &&",
+    tests: "test/laws/L08",
+    name: "a batch of two"
+  },
+  {
     law: "explored L2 mark",
     file: "src/internal/toolRuntime/attempt.ts",
     find: "state.dispatched = true // L2",
