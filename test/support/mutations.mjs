@@ -325,12 +325,12 @@ const mutations = [
     name: "around the commit point: rolled back"
   },
   {
-    law: "explored L9 no commit after a cancel",
+    law: "H2 no commit after a cancel",
     file: "src/internal/handoff/handover.ts",
     find: "if (this.cause !== undefined) return rollBack(exit, steps.rollback(exit.value)) // H2",
     replace: "",
-    tests: "test/laws/L09",
-    name: "new owner ends"
+    tests: "test/Handoff",
+    name: "undone by `rollback`"
   },
   {
     law: "explored L9 rolled back before the answer",
