@@ -41,3 +41,14 @@ export * as NodeProcess from "./NodeProcess.js"
  * @since 0.1.0
  */
 export * as NodeSession from "./NodeSession.js"
+
+/**
+ * The end of a program that was asked to end: by a signal, or by itself.
+ *
+ * The first request cancels what runs, and the program leaves when all of it is quiet. Whoever does not want to wait so
+ * long sends a second signal, which leaves at once; and a grace limits the wait where nobody is there to send one. On
+ * every way out but `SIGKILL` no process of `NodeProcess` is left behind.
+ *
+ * @since 0.1.0
+ */
+export * as NodeShutdown from "./NodeShutdown.js"

@@ -21,7 +21,7 @@ const openBelow = (folder: string): number =>
     }
   }).length
 
-const past = new Date("2001-01-01")
+const past = 978_307_200 // the first second of 2001
 
 const isFile = (content: Contents[string]): boolean =>
   typeof content === "string" || content instanceof Uint8Array || content?.kind === "file"

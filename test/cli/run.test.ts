@@ -1,9 +1,9 @@
-import { spawnSync } from "node:child_process"
 import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
 import { assert, beforeAll, describe, it, vi } from "@effect/vitest"
 import { Effect, type Scope } from "effect"
+import { build } from "../support/built.js"
 import { Command, runHere, withEnvironment } from "../support/cli.js"
 import { waitUntil } from "../support/processes.js"
 
@@ -12,10 +12,7 @@ const canLook = fs.existsSync("/proc/self/environ")
 
 vi.setConfig({ testTimeout: 30_000 })
 
-beforeAll(() => {
-  const build = spawnSync(process.execPath, ["test/support/build.mjs"], { encoding: "utf8" })
-  assert.strictEqual(build.status, 0, build.stdout + build.stderr)
-}, 120_000)
+beforeAll(build, 120_000)
 
 const makeFolder = Effect.acquireRelease(
   Effect.sync(() => fs.realpathSync(fs.mkdtempSync(path.join(os.tmpdir(), "quiesce-cli-")))),

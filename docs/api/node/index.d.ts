@@ -1,3 +1,4 @@
 export * as NodeHttp from "./NodeHttp.js";
 export * as NodeProcess from "./NodeProcess.js";
 export * as NodeSession from "./NodeSession.js";
+export * as NodeShutdown from "./NodeShutdown.js";
