@@ -14,6 +14,7 @@
  *
  * @since 0.1.0
  */
+import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import { hasProperty } from "effect/Predicate"
 import type * as Schedule from "effect/Schedule"
@@ -154,13 +155,14 @@ export interface Observe<out R = never> extends Named {
 }
 
 /**
- * Holds calls to the time that their tools declare.
+ * Holds calls to the time that their tools declare, or that it has for them.
  *
  * @since 0.1.0
  * @category models
  */
 export interface Timeout extends Named {
   readonly _tag: "Timeout"
+  readonly durationOf?: ((call: Call) => Duration.DurationInput | undefined) | undefined
 }
 
 /**
@@ -444,6 +446,29 @@ export const observe = <R = never>(
  * @category constructors
  */
 export const timeout: Timeout = { [TypeId]: TypeId, _tag: "Timeout", name: "timeout" }
+
+/**
+ * As `timeout`, with a time for each call: that of `durationOf`, or where it has none, what the tool declares.
+ *
+ * More than nothing, and at most 2^31 - 1 milliseconds. A function that throws, or that has no such time, fails the call
+ * before its body is reached (`POLICY_FAILURE`).
+ *
+ * @example
+ * ```ts
+ * import * as assert from "node:assert"
+ * import { Policy } from "quiesce"
+ *
+ * const patient = Policy.timeoutOf(({ tool }) => (tool === "build" ? "10 minutes" : undefined))
+ * assert.strictEqual(patient.name, "timeout")
+ * ```
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const timeoutOf = (durationOf: (call: Call) => Duration.DurationInput | undefined): Timeout => ({
+  ...timeout,
+  durationOf
+})
 
 /**
  * Runs the body again after a failure of its own, as `schedule` says.

@@ -364,6 +364,45 @@ describe("ToolRuntime (timeouts)", () => {
       })
   )
 
+  it.scoped("a policy can have a time for each call, over what the tool declares", () =>
+    Effect.gen(function* () {
+      const t: Setup = yield* setup({
+        timeout: 500,
+        policies: [Policy.timeoutOf(({ id }) => (id === "short" ? "100 millis" : undefined))],
+        body: () => Effect.never
+      })
+      const short = yield* Effect.fork(t.execute({ id: "short" }))
+      const other = yield* Effect.fork(t.execute({ id: "other" }))
+      yield* settle
+      yield* TestClock.adjust(100)
+      assert.deepStrictEqual(yield* Fiber.join(short), timedOut(100, { callId: "short" }))
+      assert.isNull(other.unsafePoll())
+      yield* TestClock.adjust(400)
+      assert.deepStrictEqual(yield* Fiber.join(other), timedOut(500, { callId: "other" }))
+    })
+  )
+
+  it.scoped("a time that cannot be measured, or that throws, fails the call before its body, and says what to do", () =>
+    Effect.gen(function* () {
+      const times: ReadonlyArray<() => number> = [
+        () => 0,
+        () => Number.NaN,
+        () => 2 ** 31,
+        () => {
+          throw new Error("no time for it")
+        }
+      ]
+      for (const durationOf of times) {
+        const t: Setup = yield* setup({ policies: [Policy.timeoutOf(durationOf)] })
+        const result = yield* t.execute()
+        assert(result._tag === "Failure")
+        assert.deepStrictEqual([result.code, result.dispatched], ["POLICY_FAILURE", false])
+        assert.match(result.message, /must be a positive finite number|no time for it/)
+        assert.notInclude(t.log, "body")
+      }
+    })
+  )
+
   it.scoped("123: contexts survive a timeout", () =>
     Effect.gen(function* () {
       const t: Setup = yield* setup({

@@ -1,3 +1,4 @@
+import type * as Duration from "effect/Duration";
 import * as Effect from "effect/Effect";
 import type * as Schedule from "effect/Schedule";
 import type { Cancellation } from "./Cancellation.js";
@@ -60,6 +61,7 @@ export interface Observe<out R = never> extends Named {
 }
 export interface Timeout extends Named {
     readonly _tag: "Timeout";
+    readonly durationOf?: ((call: Call) => Duration.DurationInput | undefined) | undefined;
 }
 export type Policy<R = never> = Before<R> | Guard | Around<R> | After<R> | Observe<R> | Timeout;
 export type Any = Policy<any>;
@@ -86,6 +88,7 @@ export declare const around: <R = never>(name: string, wrap: (call: Call, next: 
 export declare const after: <R = never>(name: string, review: (call: Call, result: ToolResult.ToolResult) => Effect.Effect<Review, unknown, R>) => After<R>;
 export declare const observe: <R = never>(name: string, tell: (call: Call, result: ToolResult.ToolResult) => Effect.Effect<void, unknown, R>) => Observe<R>;
 export declare const timeout: Timeout;
+export declare const timeoutOf: (durationOf: (call: Call) => Duration.DurationInput | undefined) => Timeout;
 export declare const retry: <R = never>(options: {
     readonly schedule: Schedule.Schedule<unknown, ToolResult.Failure, R>;
     readonly while?: ((failure: ToolResult.Failure) => boolean) | undefined;

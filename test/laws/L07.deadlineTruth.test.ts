@@ -43,7 +43,7 @@ describe("L7 deadline truth", () => {
         Effect.zipLeft(next, Effect.zipRight(Effect.sleep(1000), witness.note("lingered")))
       )
       const body = Effect.as(Effect.yieldNow(), "done")
-      const { runtime } = yield* world(witness, [witness.tool(body, { timeout: 100 })], [Policy.timeout, lingers])
+      const { runtime } = yield* world(witness, [witness.tool(body)], [Policy.timeoutOf(() => 100), lingers])
       const fiber = yield* Sim.fork("call")(Cancellation.own(runtime.execute(call)))
       let cancelled = false
       sim.addFault("cancelCall", () => {
