@@ -20,7 +20,9 @@ import * as Content from "./Content.js"
 import * as Model from "./capability/Model.js"
 import type * as Inbox from "./Inbox.js"
 import { Activities } from "./internal/agent/activities.js"
+import { CallIds } from "./internal/agent/callIds.js"
 import type { Retry as AnyRetry } from "./internal/agent/request.js"
+import type { Event, Refusal } from "./internal/agent/transition.js"
 import type { Entry as AnyEntry, StepInfo as AnyStepInfo } from "./internal/agent/turn.js"
 import { Settlement } from "./internal/settlement.js"
 import { originOf, startProtectedFiber } from "./internal/startFiber.js"
@@ -195,6 +197,13 @@ export interface Agent {
   /** `send` for whatever comes next, waking nobody. */
   readonly inject: (said: Said) => Effect.Effect<string, AgentError | Session.SessionError>
   /**
+   * Takes back a message that nobody has read, and succeeds with whether it still waited: `false` says that a turn has
+   * it, or had. One synchronous step, logged before it holds; from `true` on no turn reads it. A wake that it was goes
+   * with it, where no other message is left that wakes. Fails, with nothing changed, for an agent that was disposed of,
+   * and when the session cannot log it.
+   */
+  readonly withdraw: (id: string) => Effect.Effect<boolean, AgentError | Session.SessionError>
+  /**
    * Stops what runs, and clears what waits unless `keepInbox` is set; with it, messages that a step had claimed and not
    * read come back. Does not wait (`whenIdle` does), never fails, and stops first. The first cause stays (L6). An agent at
    * rest is left alone, with what is parked.
@@ -203,7 +212,10 @@ export interface Agent {
     cause: CancelCause.CancelCause,
     options?: { readonly keepInbox?: boolean | undefined }
   ) => Effect.Effect<void>
-  /** Completes when nothing runs and nothing is about to. An interruption ends the wait and nothing else. */
+  /**
+   * Completes when nothing runs and nothing is about to. An interruption ends the wait and nothing else. Dies in a tool or
+   * a policy of this very agent, where it would wait for itself.
+   */
   readonly whenIdle: Effect.Effect<void>
   /**
    * Runs something while no turn does, under an owner that `cancel` cancels. A message that comes meanwhile opens its turn
@@ -223,10 +235,20 @@ export interface Agent {
 export interface Handle extends Agent {
   /**
    * Cancels what runs with `Disposed`, waits until nothing does, and closes the agent: nothing starts after that. Shared:
-   * whoever disposes waits for the same. What waits in the inbox stays in the session.
+   * whoever disposes waits for the same. What waits in the inbox stays in the session. A tool or a policy of this very
+   * agent is cancelled by it and does not wait: it is what would be waited for.
    */
   readonly dispose: Effect.Effect<void>
 }
+
+// The sessions that an agent is open on.
+const inUse = new WeakSet<Session.Service>()
+
+const inUseMessage = (id: string): string =>
+  `Agent "${id}" cannot be made: another agent is open on this session. Dispose of that one first, or give this one a session of its own`
+
+const waitsForItself = (id: string): string =>
+  `whenIdle was called in a turn, or in the maintenance, of agent "${id}", and would wait for itself: call it from outside, or start it on a fiber without the owner of the turn`
 
 const contentOf = (said: Said): ReadonlyArray<Content.Content> => (isString(said) ? [Content.text(said)] : said)
 
@@ -237,6 +259,8 @@ const retryThrice = (problem: Model.Problem, attempt: number): Effect.Effect<Ret
 
 /**
  * Makes an agent on the session, the model and the tools in context. Closing the scope disposes of it.
+ *
+ * Dies where another agent is open on the session: two would write one log, each without knowing of the other.
  *
  * On a session that has been used it goes on from where that stands; messages that waited there are parked until
  * somebody wakes it. Under an owner in context it is cancelled and ends with that.
@@ -276,16 +300,16 @@ export const make = <R = never>(
     const captured = yield* Effect.context<Exclude<R, Cancellation.Cancellation>>()
     const session = yield* Session.Session
     const { id } = options
-    const owned = <A, E>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, Cancellation.Cancellation> =>
+    if (inUse.has(session)) return yield* Effect.dieMessage(inUseMessage(id))
+    const owned = <A, E>(policy: () => Effect.Effect<A, E, R>): Effect.Effect<A, E, Cancellation.Cancellation> =>
       Effect.flatMap(Cancellation.Cancellation, (owner) =>
-        // The turn's owner over what the agent was made with.
-        Effect.provide(effect, Context.add(captured, Cancellation.Cancellation, owner) as unknown as Context.Context<R>)
+        Effect.provide(
+          Effect.suspend(policy), // what it throws is a failure of its own
+          // The turn's owner over what the agent was made with.
+          Context.add(captured, Cancellation.Cancellation, owner) as unknown as Context.Context<R>
+        )
       )
-    const instructions = (step: StepInfo): Effect.Effect<string, unknown, Cancellation.Cancellation> =>
-      typeof options.instructions === "function"
-        ? owned(options.instructions(step))
-        : Effect.succeed(options.instructions ?? "")
-    const { beforeStep, beforeStop, onRequestFailed } = options
+    const { beforeStep, beforeStop, instructions, onRequestFailed } = options
     const owner = Cancellation.ownerIn(yield* Cancellation.ownScoped)
     const origin = yield* Effect.withFiberRuntime<ReturnType<typeof originOf>>((fiber, status) =>
       Effect.succeed(originOf(fiber, status))
@@ -295,50 +319,87 @@ export const make = <R = never>(
       model: yield* Model.Model,
       runtime: yield* ToolRuntime.ToolRuntime,
       session,
+      callIds: new CallIds(session.messages()),
       assemble: (step) =>
-        Effect.map(instructions(step), (text) => ({
-          model: options.model,
-          instructions: text === "" ? [] : [Content.text(text)],
-          options: options.modelOptions
-        })),
+        Effect.map(
+          typeof instructions === "function" ? owned(() => instructions(step)) : Effect.succeed(instructions ?? ""),
+          (text) => ({
+            model: options.model,
+            instructions: text === "" ? [] : [Content.text(text)],
+            options: options.modelOptions
+          })
+        ),
       beforeStep: (step, messages) =>
-        beforeStep === undefined ? Effect.succeed(enter(messages)) : owned(beforeStep(step, messages)),
-      onStopping: (turn) => (beforeStop === undefined ? Effect.void : owned(beforeStop(turn))),
+        beforeStep === undefined ? Effect.succeed(enter(messages)) : owned(() => beforeStep(step, messages)),
+      onStopping: (turn) => (beforeStop === undefined ? Effect.void : owned(() => beforeStop(turn))),
       onFailure: (problem, attempt) =>
-        onRequestFailed === undefined ? retryThrice(problem, attempt) : owned(onRequestFailed(problem, attempt)),
+        onRequestFailed === undefined ? retryThrice(problem, attempt) : owned(() => onRequestFailed(problem, attempt)),
       batch: { maxParallel: options.maxParallelCalls, finishedSiblings: options.finishedSiblings }
     })
     const { machine } = activities
-    const refused = (reason: "busy" | "closed" | undefined): Effect.Effect<void, AgentError> =>
-      reason === undefined ? Effect.void : new AgentError({ agent: id, reason: reason === "busy" ? "Busy" : "Closed" })
+    const refuse = (reason: "Busy" | "Closed") => new AgentError({ agent: id, reason })
+    // One step of the machine whose answer somebody waits for.
+    const ask = <A>(
+      event: () => Event,
+      answer: (refusal: Refusal | undefined) => Effect.Effect<A, AgentError>
+    ): Effect.Effect<A, AgentError | Session.SessionError> =>
+      Effect.zipRight(
+        machine.untilFree,
+        Effect.suspend((): Effect.Effect<A, AgentError | Session.SessionError> => {
+          try {
+            return answer(machine.dispatch(event()))
+          } catch (error) {
+            return error instanceof Session.SessionError ? Effect.fail(error) : Effect.die(error)
+          }
+        })
+      )
 
     let sent = session.events().length
     const send: Agent["send"] = (said, { source, target = "turn", wakes = true } = {}) =>
-      Effect.suspend((): Effect.Effect<string, AgentError | Session.SessionError> => {
-        const message = {
-          id: `message-${++sent}`,
-          content: contentOf(said),
-          ...(source === undefined ? {} : { source })
+      Effect.suspend(() => {
+        let id = ""
+        const event = (): Event => {
+          id = `message-${sent + 1}`
+          const message = { id, content: contentOf(said), ...(source === undefined ? {} : { source }) }
+          return { _tag: "Sent", item: { message, target, wakes } }
         }
-        try {
-          const reason = machine.dispatch({ _tag: "Sent", item: { message, target, wakes } })
-          return Effect.as(refused(reason), message.id)
-        } catch (error) {
-          return error instanceof Session.SessionError ? Effect.fail(error) : Effect.die(error)
-        }
+        return ask(event, (refusal) => {
+          if (refusal !== undefined) return refuse("Closed")
+          sent++ // as many as there are events, at most: so the next agent on this session does not give one twice
+          return Effect.succeed(id)
+        })
       })
+    const withdraw: Agent["withdraw"] = (message) =>
+      ask(
+        () => ({ _tag: "Withdrawn", id: message }),
+        (refusal) => (refusal === "closed" ? refuse("Closed") : Effect.succeed(refusal === undefined))
+      )
 
     const disposed = new Settlement<void>()
     let isDisposing = false
-    const dispose = Effect.suspend(() => {
-      if (!isDisposing) {
-        isDisposing = true
-        machine.dispatch({ _tag: "Disposed", cause: CancelCause.disposed() })
-        startProtectedFiber(machine.awaitRest(), Context.empty(), origin).addObserver(() => disposed.settle())
-      }
-      return disposed.waitTidily()
-    })
+    const beginDisposal = (): void => {
+      if (isDisposing) return
+      isDisposing = true
+      machine.dispatch({ _tag: "Disposed", cause: CancelCause.disposed() })
+      startProtectedFiber(machine.awaitRest(), Context.empty(), origin).addObserver(() => {
+        inUse.delete(session)
+        disposed.settle()
+      })
+    }
+    const dispose = Effect.zipRight(
+      machine.untilFree,
+      Effect.withFiberRuntime<void>((fiber) => {
+        beginDisposal()
+        return activities.isPartOfIt(fiber.currentContext) ? Effect.void : disposed.waitTidily()
+      })
+    )
+    inUse.add(session)
     yield* Effect.addFinalizer(() => dispose)
+
+    const startMaintenance = (): Effect.Effect<void, AgentError> => {
+      const refusal = machine.dispatch({ _tag: "MaintenanceStarted" })
+      return refusal === undefined ? Effect.void : refuse(refusal === "busy" ? "Busy" : "Closed")
+    }
 
     const agent: Handle = {
       id,
@@ -354,11 +415,14 @@ export const make = <R = never>(
       inject: (said) => send(said, { target: "step", wakes: false }),
       cancel: (cause, { keepInbox = false } = {}) =>
         Effect.sync(() => void machine.dispatch({ _tag: "Cancelled", cause, keepInbox })),
-      whenIdle: machine.awaitRest(),
+      withdraw,
+      whenIdle: Effect.withFiberRuntime<void>((fiber) =>
+        activities.isPartOfIt(fiber.currentContext) ? Effect.dieMessage(waitsForItself(id)) : machine.awaitRest()
+      ),
       runMaintenance: (task) =>
         Effect.uninterruptibleMask((restore) =>
           Effect.zipRight(
-            Effect.suspend(() => refused(machine.dispatch({ _tag: "MaintenanceStarted" }))),
+            Effect.zipRight(machine.untilFree, Effect.suspend(startMaintenance)),
             Effect.ensuring(
               restore(activities.maintain(task)),
               Effect.sync(() => machine.dispatch({ _tag: "MaintenanceEnded" }))

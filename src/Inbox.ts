@@ -95,6 +95,18 @@ export const putBack = (inbox: Inbox, items: ReadonlyArray<Item>): Inbox => ({
 })
 
 /**
+ * Takes a message out, if it waits.
+ *
+ * @since 0.1.0
+ * @category combinators
+ */
+export const remove = (inbox: Inbox, id: string): readonly [removed: Item | undefined, rest: Inbox] => {
+  const others = (line: ReadonlyArray<Item>): ReadonlyArray<Item> => line.filter(({ message }) => message.id !== id)
+  const removed = items(inbox).find(({ message }) => message.id === id)
+  return removed === undefined ? [undefined, inbox] : [removed, { step: others(inbox.step), turn: others(inbox.turn) }]
+}
+
+/**
  * Takes what the next step of a turn is to read: all that waits for a step, and for the first step one turn's message.
  *
  * @example

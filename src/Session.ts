@@ -3,7 +3,7 @@
  *
  * A session is append-only. `append` is a plain function and not an effect, on purpose: whoever changes a state records the
  * change in the same step, and no other fiber comes in between. What a model is shown (`messages`) and where the agent
- * stands (`position`) are derived from the events each time, and stored nowhere beside them.
+ * stands (`position`) are derived from the events alone, each of which is looked at once, and stored nowhere beside them.
  *
  * A stored session that is opened again is put in order first: a last line that was torn is cut off, calls without a
  * result get one that says what is known of them (L13), and what was open is closed, so that the next request to a model
@@ -21,13 +21,10 @@ import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import type * as AgentEvent from "./AgentEvent.js"
 import type * as Model from "./capability/Model.js"
-import { messagesOf } from "./internal/session/messages.js"
+import { Derived } from "./internal/session/derived.js"
+import { Messages, messagesOf } from "./internal/session/messages.js"
 import { type Opened, openLog } from "./internal/session/openLog.js"
-import {
-  type Position as AnyPosition,
-  type QueuedInput as AnyQueuedInput,
-  positionOf
-} from "./internal/session/position.js"
+import { type Position as AnyPosition, type QueuedInput as AnyQueuedInput, Place } from "./internal/session/position.js"
 import type { Storage as AnyStorage, Problem } from "./internal/session/storage.js"
 
 /**
@@ -238,15 +235,19 @@ export class Session extends Context.Tag("quiesce/Session")<Session, Service>() 
 
 const isSessionError = (u: unknown): u is SessionError => u instanceof SessionError
 
-const serviceOf = ({ close, log }: Opened): Service => ({
-  append: (event) => log.append(event),
-  sync: () => log.sync(),
-  events: () => [...log.all],
-  follow: (from = 1) => log.follow(from),
-  messages: () => messagesOf(log.all),
-  position: () => positionOf(log.all),
-  close
-})
+const serviceOf = ({ close, log }: Opened): Service => {
+  const messages = new Derived(new Messages())
+  const position = new Derived(new Place())
+  return {
+    append: (event) => log.append(event),
+    sync: () => log.sync(),
+    events: () => [...log.all],
+    follow: (from = 1) => log.follow(from),
+    messages: () => messages.from(log.all),
+    position: () => position.from(log.all),
+    close
+  }
+}
 
 /**
  * Makes a session in `storage`, or opens the one that is there; it is closed with the scope. Without `storage` it is kept

@@ -1,88 +1,23 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect, Exit, Fiber, Layer, Schema, Stream, TestClock } from "effect"
-import {
-  Agent,
-  type AgentEvent,
-  CancelCause,
-  Cancellation,
-  Content,
-  type Policy,
-  Session,
-  Tool,
-  ToolContext,
-  Toolkit,
-  ToolRuntime
-} from "quiesce"
+import { Agent, CancelCause, Cancellation, Content, Session, Tool, ToolContext, ToolRuntime } from "quiesce"
 import type { Model } from "quiesce/capability"
 import { ScriptedModel } from "quiesce/testing"
-
-const user = CancelCause.user()
-
-/** Lets everything that can go on do so. */
-const settle = Effect.repeatN(Effect.yieldNow(), 60)
-
-interface Setup {
-  readonly answers: ScriptedModel.Answers
-  readonly agent?: Partial<Agent.Options<Cancellation.Cancellation>>
-  readonly tools?: ReadonlyArray<Tool.Any>
-  readonly policies?: ReadonlyArray<Policy.Any>
-  readonly session?: Layer.Layer<Session.Session, Session.SessionError>
-}
-
-interface Stage {
-  readonly agent: Agent.Handle
-  readonly model: ScriptedModel.Scripted
-  readonly session: Session.Service
-}
-
-const onStage = <A, E>(setup: Setup, use: (stage: Stage) => Effect.Effect<A, E>): Effect.Effect<A, E> =>
-  Effect.gen(function* () {
-    const model = yield* ScriptedModel.make(setup.answers)
-    const runtime = ToolRuntime.layer({
-      toolkit: Toolkit.make(...(setup.tools ?? [])),
-      policies: setup.policies ?? []
-    }) as Layer.Layer<ToolRuntime.ToolRuntime>
-    const layer = Layer.mergeAll(model.layer, runtime, Layer.orDie(setup.session ?? Session.layerMemory()))
-    return yield* Effect.scoped(
-      Effect.flatMap(Agent.make({ id: "clerk", model: "scripted", ...setup.agent }), (agent) =>
-        use({ agent, model, session: agent.session })
-      )
-    ).pipe(Effect.provide(layer))
-  })
-
-const tags = (session: Session.Service, without: ReadonlyArray<string> = ["ModelChunk"]): ReadonlyArray<string> =>
-  session
-    .events()
-    .map(({ event }) => event._tag)
-    .filter((tag) => !["SessionStarted", ...without].includes(tag))
-
-const ends = (session: Session.Service): ReadonlyArray<unknown> =>
-  session.events().flatMap(({ event }) => (event._tag === "TurnEnded" ? [event.outcome] : []))
-
-const endTags = (session: Session.Service): ReadonlyArray<string> =>
-  (ends(session) as ReadonlyArray<AgentEvent.Outcome>).map(({ _tag }) => _tag)
-
-const said = (session: Session.Service): ReadonlyArray<string> =>
-  session.events().flatMap(({ event }) => (event._tag === "UserMessage" ? [Content.toText(event.content)] : []))
-
-const text = (text: string): Model.Chunk => ({ _tag: "Text", text })
-const finish: Model.Chunk = { _tag: "Finish", reason: "stop" }
-const toolCall = (id: string, name: string, parameters: unknown = {}): ReadonlyArray<Model.Chunk> => [
-  { _tag: "ToolCallStart", id, name },
-  { _tag: "ToolCallArguments", id, text: JSON.stringify(parameters) }
-]
-const calling = (...chunks: ReadonlyArray<ReadonlyArray<Model.Chunk>>): ReadonlyArray<Model.Chunk> => [
-  ...chunks.flat(),
-  { _tag: "Finish", reason: "tool-calls" }
-]
-
-const gatedTool = (gate: Deferred.Deferred<void>) =>
-  Tool.make("work", {
-    description: "Works until its gate is open",
-    parameters: {},
-    success: Schema.String,
-    handler: () => Effect.as(Deferred.await(gate), "done")
-  })
+import {
+  calling,
+  ends,
+  endTags,
+  finish,
+  gatedTool,
+  onStage,
+  type Setup,
+  said,
+  settle,
+  tags,
+  text,
+  toolCall,
+  user
+} from "./support/agents.js"
 
 describe("Agent", () => {
   it.effect("a turn: a message, a request, calls and their results, a second request, and rest", () =>

@@ -5,7 +5,7 @@ import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import type { Cancellation } from "../../Cancellation.js"
-import { Cancellation as Tag, toService } from "../../Cancellation.js"
+import { parentIn, Cancellation as Tag, toService } from "../../Cancellation.js"
 import { Owner } from "../cancellation/owner.js"
 import { runOwned } from "../cancellation/runOwned.js"
 import { report } from "../report.js"
@@ -31,6 +31,12 @@ export class Activities {
       origin
     )
     this.settings = { ...settings, machine: this.machine }
+  }
+
+  /** Whether what runs in `context` is a part of what the agent does, so that to wait for that is to wait for itself. */
+  isPartOfIt(context: Context.Context<never>): boolean {
+    const { current } = this
+    return current !== undefined && !current.hasEnded && (parentIn(context)?.isWaitedForBy(current) ?? false)
   }
 
   /** Runs something as the maintenance that the machine has allowed. */
@@ -62,7 +68,7 @@ export class Activities {
   }
 
   private startTurn(number: number): void {
-    const turn = new Turn(number, this.own(), this.settings.session, this.origin)
+    const turn = new Turn(number, this.own(), this.machine, this.origin)
     try {
       turn.append({ _tag: "TurnStarted", turn: number })
     } catch (error) {

@@ -7,17 +7,21 @@
  * M2. What a caller is told of is logged first: a message that could not be logged was not accepted, and nothing changed.
  * M3. Whatever stops something is done before it is logged, and a log that fails does not keep it from being done.
  * M4. Whoever waits for rest is told when nothing runs, and never while something does.
+ * M5. A cancel that is asked for from within an append, such as by a session that tells others of it, comes behind the
+ *     step that appends: no step is cut in two.
+ * M6. What has happened and could not be logged is owed: it is logged before anything else is, so that a log that failed
+ *     for a time is in order behind it (L8).
  */
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import type * as AgentEvent from "../../AgentEvent.js"
 import type * as CancelCause from "../../CancelCause.js"
 import * as Inbox from "../../Inbox.js"
-import type * as Session from "../../Session.js"
+import * as Session from "../../Session.js"
 import { report } from "../report.js"
 import { Settlement } from "../settlement.js"
 import type { Origin } from "../startFiber.js"
-import { type Command, type Event, initial, type State, type TurnEnd, transition } from "./transition.js"
+import { type Command, type Event, initial, type Refusal, type State, type TurnEnd, transition } from "./transition.js"
 
 /**
  * What a machine can start and stop.
@@ -38,6 +42,9 @@ const reasons: { readonly [E in Exclude<TurnEnd, "completed">]: string } = {
 
 const ids = (items: ReadonlyArray<Inbox.Item>): ReadonlyArray<string> => items.map(({ message }) => message.id)
 
+/** Whether it will be refused however often it is tried. */
+const isHopeless = (error: unknown): boolean => error instanceof Session.SessionError && error.reason === "InvalidEvent"
+
 /** @internal */
 export class Machine {
   private readonly session: Session.Service
@@ -45,6 +52,10 @@ export class Machine {
   private readonly origin: Origin
   private current: State
   private resting = new Settlement<void>()
+  private depth = 0
+  private isAppending = false
+  private readonly postponed: Array<Event> = []
+  private owed: ReadonlyArray<AgentEvent.AgentEvent> = []
 
   /** Goes on where the session stands. What waits there is parked. */
   constructor(session: Session.Service, activity: Activity, origin: Origin) {
@@ -69,20 +80,52 @@ export class Machine {
   }
 
   /** Applies an event. Gives why it was refused, if it was; throws what a log throws for an event that depends on it. */
-  dispatch(event: Event): "busy" | "closed" | undefined {
-    const [next, commands] = transition(this.current, event)
-    for (const command of commands) {
-      if (command._tag === "Refuse") return command.because
-      const record = recordOf(command)
-      if (isAsked(command) && record !== undefined) this.session.append(record) // M2
+  dispatch(event: Event): Refusal | undefined {
+    if (this.isAppending) {
+      this.postponed.push(event) // M5
+      return undefined
     }
-    this.current = next // M1
-    for (const command of commands) {
-      this.carryOut(command) // M3
-      const record = recordOf(command)
-      if (!isAsked(command) && record !== undefined) this.try(record)
+    return this.step(() => this.apply(event))
+  }
+
+  /** Runs something as one step. */
+  step<A>(run: () => A): A {
+    this.depth++
+    try {
+      return run()
+    } finally {
+      if (--this.depth === 0) for (const event of this.postponed.splice(0)) this.dispatch(event) // M5
     }
-    return undefined
+  }
+
+  /** For what has to be answered, and so cannot come behind a step: waits until no event is being appended. */
+  readonly untilFree: Effect.Effect<void> = Effect.suspend(() =>
+    this.isAppending ? Effect.zipRight(Effect.yieldNow(), this.untilFree) : Effect.void
+  )
+
+  /** Appends an event, behind those that are owed. Throws when it has not happened. */
+  append(event: AgentEvent.AgentEvent): AgentEvent.Envelope {
+    return this.step(() => {
+      this.isAppending = true
+      try {
+        this.payBack()
+        return this.session.append(event)
+      } finally {
+        this.isAppending = false
+      }
+    })
+  }
+
+  /** Appends what holds whether it can be logged or not. Gives what went wrong. */
+  note(event: AgentEvent.AgentEvent): { readonly error: unknown } | undefined {
+    try {
+      this.append(event)
+      return undefined
+    } catch (error) {
+      if (!isHopeless(error)) this.owed = [...this.owed, event] // M6
+      report(`What has become of something could not be logged (${event._tag})`, Cause.die(error), this.origin)
+      return { error }
+    }
   }
 
   /** Waits until nothing runs. */
@@ -90,6 +133,22 @@ export class Machine {
     return Effect.suspend(() =>
       this.isAtRest ? Effect.void : Effect.flatMap(this.resting.waitTidily(), () => this.awaitRest())
     )
+  }
+
+  private apply(event: Event): Refusal | undefined {
+    const [next, commands] = transition(this.current, event)
+    for (const command of commands) {
+      if (command._tag === "Refuse") return command.because
+      const record = recordOf(command)
+      if (isAsked(command) && record !== undefined) this.append(record) // M2
+    }
+    this.current = next // M1
+    for (const command of commands) {
+      this.carryOut(command) // M3
+      const record = recordOf(command)
+      if (!isAsked(command) && record !== undefined) this.note(record)
+    }
+    return undefined
   }
 
   private carryOut(command: Command): void {
@@ -106,21 +165,16 @@ export class Machine {
     }
   }
 
-  private try(record: AgentEvent.AgentEvent): void {
-    try {
-      this.session.append(record)
-    } catch (error) {
-      report(
-        `What became of a turn, or of messages to an agent, could not be logged (${record._tag})`,
-        Cause.die(error),
-        this.origin
-      )
+  private payBack(): void {
+    for (let [first] = this.owed; first !== undefined; [first] = this.owed) {
+      this.session.append(first) // M6
+      this.owed = this.owed.slice(1)
     }
   }
 }
 
 /** Whether somebody relies on the record: then it comes before the change. */
-const isAsked = ({ _tag }: Command): boolean => _tag === "Queue" || _tag === "Claim"
+const isAsked = ({ _tag }: Command): boolean => _tag === "Queue" || _tag === "Claim" || _tag === "Withdraw"
 
 const recordOf = (command: Command): AgentEvent.AgentEvent | undefined => {
   switch (command._tag) {
@@ -130,6 +184,8 @@ const recordOf = (command: Command): AgentEvent.AgentEvent | undefined => {
       return { _tag: "InputClaimed", turn: command.turn, ids: ids(command.items) }
     case "Discard":
       return { _tag: "InputDiscarded", ids: ids(command.items), reason: command.because }
+    case "Withdraw":
+      return { _tag: "InputDiscarded", ids: ids(command.items), reason: "withdrawn" }
     case "PutBack":
       return { _tag: "InputReturned", ids: ids(command.items) }
     case "Park":

@@ -13,6 +13,7 @@ import * as Exit from "effect/Exit"
 import * as Stream from "effect/Stream"
 import type * as Cancellation from "../../Cancellation.js"
 import * as Model from "../../capability/Model.js"
+import type { CallIds } from "./callIds.js"
 import { describeFailure, type Turn } from "./turnState.js"
 
 /**
@@ -34,6 +35,7 @@ export type Retry = { readonly _tag: "Retry"; readonly afterMillis: number } | {
 
 /** @internal */
 export interface Asking {
+  readonly callIds: CallIds
   readonly model: Model.Service
   readonly request: Model.Request
   readonly onFailure: (
@@ -76,10 +78,11 @@ const commit = (
   turn: Turn,
   step: number,
   { draft, seqs }: Attempt,
+  { callIds }: Asking,
   interrupted: boolean
 ): ReadonlyArray<Model.Block> => {
   const kept = Model.prefix(draft).flatMap((block) => (block.type === "image" ? [] : [block]))
-  const blocks: ReadonlyArray<Model.Block> = interrupted ? kept : draft.blocks.map(({ block }) => block)
+  const blocks = interrupted ? kept : callIds.told(draft.blocks.map(({ block }) => block))
   if (interrupted && blocks.length === 0) return blocks // R2: nothing was said
   turn.append({
     _tag: "AssistantMessage",
@@ -121,12 +124,12 @@ export const ask = (turn: Turn, step: number, asking: Asking, attempt = 1): Effe
     const { draft } = exit.value
     if (turn.cause !== undefined) {
       const hasFailed = draft.finish?.reason === "error" || draft.finish?.reason === "aborted"
-      if (!hasFailed) commit(turn, step, exit.value, true)
+      if (!hasFailed) commit(turn, step, exit.value, asking, true)
       return { _tag: "Cancelled" }
     }
     const problem = problemOf(draft.finish)
     if (problem === undefined) {
-      const blocks = commit(turn, step, exit.value, false)
+      const blocks = commit(turn, step, exit.value, asking, false)
       return { _tag: "Answered", blocks, finish: draft.finish?.reason ?? "stop" }
     }
     const decision = yield* turn.run(asking.onFailure(problem, attempt))

@@ -6,8 +6,8 @@
  *
  * Invariants
  *
- * T1. A waking message that was accepted is in the inbox, claimed by the turn that runs, read, discarded by a cancel, or
- *     parked with a record that says why.
+ * T1. A waking message that was accepted is in the inbox, claimed by the turn that runs, read, discarded with a
+ *     record that says why (a cancel, a policy, whoever withdrew it), or parked with one.
  * T2. At most one turn or maintenance is under way, and each ends before the next begins. Turn numbers go up by one.
  * T3. An activity has one cause, the first (L6). A wake that comes after it is latched and replayed when the activity has
  *     ended, unless the agent is being disposed of.
@@ -42,8 +42,11 @@ export interface State {
   readonly isDisposed: boolean
 }
 
-/** How a turn ended, as far as it matters for what comes next. */
-/** @internal */
+/**
+ * How a turn ended, as far as it matters for what comes next.
+ *
+ * @internal
+ */
 export type TurnEnd = "completed" | "cancelled" | "blocked" | "failed" | "empty"
 
 /** @internal */
@@ -52,23 +55,39 @@ export type Event =
   | { readonly _tag: "Cancelled"; readonly cause: CancelCause.CancelCause; readonly keepInbox: boolean }
   /** The turn asks for what its next step is to read. */
   | { readonly _tag: "Claimed"; readonly isFirstStep: boolean }
-  /** What was claimed has become a part of the conversation. */
+  /** A message that was claimed has become a part of the conversation. */
+  | { readonly _tag: "Read"; readonly id: string }
+  /** The step is entered. What was claimed for it and not read was kept out. */
   | { readonly _tag: "Entered" }
+  | { readonly _tag: "Withdrawn"; readonly id: string }
   /** Without an outcome where not even its start could be logged. */
   | { readonly _tag: "TurnEnded"; readonly end: TurnEnd; readonly outcome?: AgentEvent.Outcome }
   | { readonly _tag: "MaintenanceStarted" }
   | { readonly _tag: "MaintenanceEnded" }
   | { readonly _tag: "Disposed"; readonly cause: CancelCause.CancelCause }
 
+/**
+ * Why nothing came of an event. `gone`: a message to be withdrawn that does not wait.
+ *
+ * @internal
+ */
+export type Refusal = "busy" | "closed" | "gone"
+
 /** @internal */
 export type Command =
   | { readonly _tag: "Queue"; readonly item: Inbox.Item }
   /** The event came at a time when it cannot be: nothing has changed. */
-  | { readonly _tag: "Refuse"; readonly because: "busy" | "closed" }
+  | { readonly _tag: "Refuse"; readonly because: Refusal }
   | { readonly _tag: "Cancel"; readonly cause: CancelCause.CancelCause }
   | { readonly _tag: "StartTurn"; readonly turn: number }
   | { readonly _tag: "Claim"; readonly turn: number; readonly items: ReadonlyArray<Inbox.Item> }
-  | { readonly _tag: "Discard"; readonly items: ReadonlyArray<Inbox.Item>; readonly because: "cancelled" | "blocked" }
+  | {
+      readonly _tag: "Discard"
+      readonly items: ReadonlyArray<Inbox.Item>
+      readonly because: "cancelled" | "blocked" | "kept out"
+    }
+  /** As `Discard`, for somebody who relies on it. */
+  | { readonly _tag: "Withdraw"; readonly items: ReadonlyArray<Inbox.Item> }
   | { readonly _tag: "PutBack"; readonly items: ReadonlyArray<Inbox.Item> }
   | {
       readonly _tag: "Park"
@@ -154,9 +173,26 @@ const claimed = (state: State, isFirstStep: boolean): Next => {
   return [next, some({ _tag: "Claim", turn: phase.turn, items })]
 }
 
+const read = (state: State, id: string): Next => {
+  const { phase } = state
+  if (phase._tag !== "Running") return [state, []]
+  return [{ ...state, phase: { ...phase, claimed: phase.claimed.filter(({ message }) => message.id !== id) } }, []]
+}
+
 const entered = (state: State): Next => {
   const { phase } = state
-  return phase._tag === "Running" ? [{ ...state, phase: { ...phase, claimed: [] } }, []] : [state, []]
+  if (phase._tag !== "Running") return [state, []]
+  const keptOut = some({ _tag: "Discard", items: phase.claimed, because: "kept out" }) // T1
+  return [{ ...state, phase: { ...phase, claimed: [] } }, keptOut]
+}
+
+/** What a turn has claimed is out of reach. A wake that has nothing left to run is not replayed: see `turnEnded`. */
+const withdrawn = (state: State, id: string): Next => {
+  if (state.isDisposed) return [state, [{ _tag: "Refuse", because: "closed" }]] // T4
+  const [item, inbox] = Inbox.remove(state.inbox, id)
+  return item === undefined
+    ? [state, [{ _tag: "Refuse", because: "gone" }]]
+    : [{ ...state, inbox }, [{ _tag: "Withdraw", items: [item] }]]
 }
 
 const turnEnded = (state: State, end: TurnEnd, outcome: AgentEvent.Outcome | undefined): Next => {
@@ -204,8 +240,12 @@ export const transition = (state: State, event: Event): Next => {
       return cancelled(state, event.cause, event.keepInbox)
     case "Claimed":
       return claimed(state, event.isFirstStep)
+    case "Read":
+      return read(state, event.id)
     case "Entered":
       return entered(state)
+    case "Withdrawn":
+      return withdrawn(state, event.id)
     case "TurnEnded":
       return turnEnded(state, event.end, event.outcome)
     case "MaintenanceStarted":

@@ -16,6 +16,7 @@ import type * as Inbox from "../../Inbox.js"
 import type * as Session from "../../Session.js"
 import type * as ToolCall from "../../ToolCall.js"
 import type * as ToolRuntime from "../../ToolRuntime.js"
+import type { CallIds } from "./callIds.js"
 import type { Machine } from "./machine.js"
 import { ask, type Retry } from "./request.js"
 import type { TurnEnd } from "./transition.js"
@@ -45,6 +46,7 @@ export interface Settings {
   readonly runtime: ToolRuntime.Service
   readonly session: Session.Service
   readonly machine: Machine
+  readonly callIds: CallIds
   readonly assemble: (step: StepInfo) => Staged<{
     readonly model: string
     readonly instructions: ReadonlyArray<Content.Content>
@@ -145,16 +147,26 @@ const runStep = (settings: Settings, turn: Turn, step: number, needsInput: boole
       machine.dispatch({ _tag: "Entered" })
       return step > 1 ? rest : endWith({ outcome: { _tag: "Completed" }, end: "empty" })
     }
-    // All in the step in which nobody had cancelled: what is read cannot come back to the inbox (T1).
-    turn.append({ _tag: "StepStarted", ...info })
-    const inside = called(() => {
-      for (const { content, id } of messages) turn.append({ _tag: "UserMessage", ...info, id, content })
-      machine.dispatch({ _tag: "Entered" })
-      return askAndCall(settings, turn, info, assembled.value)
+    // All in the step in which nobody had cancelled: what is read cannot come back to the inbox (T1, M5).
+    const inside = machine.step(() => {
+      turn.append({ _tag: "StepStarted", ...info })
+      return called(() => {
+        for (const message of messages) show(settings, turn, info, message)
+        machine.dispatch({ _tag: "Entered" })
+        return askAndCall(settings, turn, info, assembled.value)
+      })
     })
     // Whatever happens inside, the step is closed.
-    return yield* Effect.onExit(inside, () => Effect.sync(() => turn.close({ _tag: "StepEnded", ...info })))
+    return yield* Effect.onExit(inside, () => Effect.sync(() => turn.note({ _tag: "StepEnded", ...info })))
   })
+
+/** A message of a policy's own is nobody's input, and has no id in the log. */
+const show = ({ machine }: Settings, turn: Turn, info: StepInfo, { content, id }: Inbox.Message): void => {
+  const { phase } = machine.state
+  const isClaimed = phase._tag === "Running" && phase.claimed.some(({ message }) => message.id === id)
+  turn.append({ _tag: "UserMessage", ...info, ...(isClaimed ? { id } : {}), content })
+  machine.dispatch({ _tag: "Read", id })
+}
 
 /** What throws while it is called is a defect of the effect, not of its caller. */
 const called = <A, E>(f: () => Effect.Effect<A, E>): Effect.Effect<A, E> => {
@@ -189,6 +201,7 @@ const askAndCall = (
         tools: yield* settings.runtime.schemas,
         ...(options === undefined ? {} : { options })
       },
+      callIds: settings.callIds,
       onFailure: settings.onFailure
     })
     if (answer._tag === "Cancelled") return endWith(cancelled(settings, turn))
@@ -215,7 +228,10 @@ const callTools = (
           ...settings.batch,
           onStart: ({ id, name, parameters }) =>
             turn.append({ _tag: "CallStarted", ...info, callId: id, tool: name, parameters }),
-          onResult: (result) => turn.append({ _tag: "CallEnded", ...info, result })
+          onResult: (result) => {
+            const problem = turn.note({ _tag: "CallEnded", ...info, result }) // L8: it is owed
+            if (problem !== undefined) throw problem.error
+          }
         }
       )
     )

@@ -10,13 +10,12 @@ import * as Option from "effect/Option"
 import type * as AgentEvent from "../../AgentEvent.js"
 import type * as CancelCause from "../../CancelCause.js"
 import * as Cancellation from "../../Cancellation.js"
-import type * as Session from "../../Session.js"
 import { Owner } from "../cancellation/owner.js"
 import { runOwned } from "../cancellation/runOwned.js"
-import { report } from "../report.js"
 import { Settlement } from "../settlement.js"
 import type { Origin } from "../startFiber.js"
 import { codeOfTag, describeThrown } from "../thrown.js"
+import type { Machine } from "./machine.js"
 
 /**
  * What an outcome says of a failure.
@@ -30,18 +29,21 @@ export const describeFailure = (cause: Cause.Cause<unknown>): { readonly code: s
   return { code: code ?? (isTyped && name !== undefined ? codeOfTag(name) : "UNKNOWN"), message }
 }
 
+/** Where a turn writes: the machine knows what is owed (M6). */
+type Log = Pick<Machine, "append" | "note">
+
 /** @internal */
 export class Turn {
   readonly number: number
   /** One for the whole turn: its signal is the same object for whoever looks. */
   readonly owner: Owner
-  private readonly session: Session.Service
+  private readonly log: Log
   private readonly origin: Origin
 
-  constructor(number: number, owner: Owner, session: Session.Service, origin: Origin) {
+  constructor(number: number, owner: Owner, log: Log, origin: Origin) {
     this.number = number
     this.owner = owner
-    this.session = session
+    this.log = log
     this.origin = origin
   }
 
@@ -50,20 +52,12 @@ export class Turn {
   }
 
   append(event: AgentEvent.AgentEvent): AgentEvent.Envelope {
-    return this.session.append(event)
+    return this.log.append(event)
   }
 
-  /** Appends what closes something. Should the log be broken, that is reported, and what is closed is closed. */
-  close(event: AgentEvent.AgentEvent): void {
-    try {
-      this.session.append(event)
-    } catch (error) {
-      report(
-        `The end of something in turn ${this.number} could not be logged (${event._tag})`,
-        Cause.die(error),
-        this.origin
-      )
-    }
+  /** Appends what holds whether it can be logged or not, such as the end of something. Gives what went wrong. */
+  note(event: AgentEvent.AgentEvent): { readonly error: unknown } | undefined {
+    return this.log.note(event)
   }
 
   /** Gives something the turn's owner, which it must not outlive. For what answers by itself when that is cancelled. */

@@ -206,6 +206,11 @@ export class Owner implements Member {
     return false
   }
 
+  /** Whether `other` waits for this owner before it ends. Where that is so, nothing under this one may wait for `other`. */
+  isWaitedForBy(other: Owner): boolean {
+    return this === other || (this.parent?.isWaitedForBy(other) ?? false)
+  }
+
   /** Counts a call, up to the owner of the body that made it: what is above that knows the outer call. */
   callStarted(body: Owner | undefined): void {
     for (let owner: Owner | undefined = this; owner !== undefined && owner !== body; owner = owner.parent) owner.calls++
@@ -248,6 +253,10 @@ export class ShieldedOwner extends Owner {
   override cancelled(): void {}
 
   override stop(): void {}
+
+  override isWaitedForBy(other: Owner): boolean {
+    return this === other || this.shieldedIn.isWaitedForBy(other)
+  }
 
   override end(): void {
     super.end()

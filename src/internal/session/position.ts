@@ -73,13 +73,21 @@ export class Inbox {
   }
 }
 
-/** @internal */
-export const positionOf = (envelopes: Iterable<AgentEvent.Envelope>): Position => {
-  const inbox = new Inbox()
-  let turn = 0
-  for (const { event } of envelopes) {
-    if (event._tag === "TurnStarted") turn = event.turn
-    inbox.add(event)
+/**
+ * The position of a log that grows.
+ *
+ * @internal
+ */
+export class Place {
+  private readonly inbox = new Inbox()
+  private turn = 0
+
+  add({ event }: AgentEvent.Envelope): void {
+    if (event._tag === "TurnStarted") this.turn = event.turn
+    this.inbox.add(event)
   }
-  return { turn, queued: inbox.queued }
+
+  get value(): Position {
+    return { turn: this.turn, queued: [...this.inbox.queued] }
+  }
 }

@@ -19,13 +19,14 @@ interface World {
   readonly gone: ReadonlyArray<string>
   readonly parked: ReadonlyArray<string>
   readonly active: number
-  readonly trail: ReadonlyArray<string>
+  readonly trail: ReadonlyArray<readonly [event: string, commands: ReadonlyArray<Command>]>
 }
 
 const claimedIn = (state: State): ReadonlyArray<Inbox.Item> =>
   state.phase._tag === "Running" ? state.phase.claimed : []
 
-const fail = (world: World, what: string): never => assert.fail(`${what}\n${world.trail.join("\n")}`)
+const fail = (world: World, what: string): never =>
+  assert.fail(`${what}\n${world.trail.map(([name, commands]) => `${name} -> ${JSON.stringify(commands)}`).join("\n")}`)
 
 /** Applies an event, and checks what must hold after every one. */
 const step = (world: World, name: string, event: Event): World => {
@@ -33,13 +34,13 @@ const step = (world: World, name: string, event: Event): World => {
   const [state, commands] = transition(before, event)
   const has = (tag: Command["_tag"]) => commands.filter((command) => command._tag === tag)
   let { accepted, active, gone, parked } = world
-  if (event._tag === "Entered" && before.phase._tag === "Running") gone = [...gone, ...ids(before.phase.claimed)]
+  if (event._tag === "Read") gone = [...gone, event.id]
   if (event._tag === "TurnEnded" || event._tag === "MaintenanceEnded") active--
   if (event._tag === "MaintenanceStarted" && has("Refuse").length === 0) active++
   for (const command of commands) {
     if (command._tag === "Queue") {
       accepted = [...accepted, command.item.message.id]
-    } else if (command._tag === "Discard") gone = [...gone, ...ids(command.items)]
+    } else if (command._tag === "Discard" || command._tag === "Withdraw") gone = [...gone, ...ids(command.items)]
     else if (command._tag === "Park") parked = [...parked, ...ids(command.items)]
     else if (command._tag === "StartTurn") {
       active++
@@ -52,11 +53,11 @@ const step = (world: World, name: string, event: Event): World => {
     active,
     gone,
     parked,
-    trail: [...world.trail, `${name} -> ${JSON.stringify(commands)}`]
+    trail: [...world.trail, [name, commands]]
   }
   const here = [...ids(Inbox.items(state.inbox)), ...ids(claimedIn(state))]
-  const known = [...here, ...gone].sort()
-  if (JSON.stringify(known) !== JSON.stringify([...accepted].sort()))
+  const known = new Set([...here, ...gone])
+  if (known.size !== accepted.length || here.length + gone.length !== accepted.length)
     fail(next, "T1: a message is lost, or there twice")
   if (active > 1) fail(next, "T2: two activities at once")
   const isActive = state.phase._tag === "Running" || state.phase._tag === "Maintenance"
@@ -78,7 +79,7 @@ const step = (world: World, name: string, event: Event): World => {
 
 const legal = (state: State, count: number): ReadonlyArray<readonly [name: string, event: Event]> => {
   const id = `m${count}`
-  const outside: ReadonlyArray<readonly [string, Event]> = [
+  const outside: Array<readonly [string, Event]> = [
     ["followup", { _tag: "Sent", item: item(id, "turn") }],
     ["steer", { _tag: "Sent", item: item(id, "step") }],
     ["inject", { _tag: "Sent", item: item(id, "step", false) }],
@@ -87,6 +88,8 @@ const legal = (state: State, count: number): ReadonlyArray<readonly [name: strin
     ["maintain", { _tag: "MaintenanceStarted" }],
     ["dispose", { _tag: "Disposed", cause: CancelCause.disposed() }]
   ]
+  const [waiting] = Inbox.items(state.inbox)
+  if (waiting !== undefined) outside.push(["withdraw", { _tag: "Withdrawn", id: waiting.message.id }])
   if (state.phase._tag === "Maintenance") return [...outside, ["maintained", { _tag: "MaintenanceEnded" }]]
   if (state.phase._tag !== "Running") return outside
   if (state.phase.cause !== undefined) return [...outside, ["cancelled", { _tag: "TurnEnded", end: "cancelled" }]]
@@ -94,6 +97,9 @@ const legal = (state: State, count: number): ReadonlyArray<readonly [name: strin
     ...outside,
     ["claim", { _tag: "Claimed", isFirstStep: true }],
     ["claim more", { _tag: "Claimed", isFirstStep: false }],
+    ...claimedIn(state)
+      .slice(0, 1)
+      .map(({ message }) => ["read", { _tag: "Read", id: message.id }] as const),
     ["enter", { _tag: "Entered" }],
     ["completed", { _tag: "TurnEnded", end: "completed" }],
     ["failed", { _tag: "TurnEnded", end: "failed" }],
@@ -133,6 +139,36 @@ describe("transition", () => {
     explore(start, 6)
     assert.isAbove(sequences, 500_000)
   }, 120_000)
+
+  it("a message that waits is withdrawn, one that is claimed or gone is not, and nothing is after disposal", () => {
+    const withdraw = (id: string): Event => ({ _tag: "Withdrawn", id })
+    const { state } = play(send("a"), claim(), send("b"))
+    const [after, commands] = transition(state, withdraw("b"))
+    assert.deepStrictEqual([ids(Inbox.items(after.inbox)), commands.map(({ _tag }) => _tag)], [[], ["Withdraw"]])
+    const refused: Command = { _tag: "Refuse", because: "gone" }
+    for (const id of ["a", "c"]) assert.deepStrictEqual(transition(state, withdraw(id)), [state, [refused]])
+    const disposed = play(send("a"), claim(), send("b"), dispose).state
+    assert.deepStrictEqual(transition(disposed, withdraw("b"))[1], [{ _tag: "Refuse", because: "closed" }])
+  })
+
+  it("169. a latched wake whose message is withdrawn opens no turn", () => {
+    const world = play(
+      send("a"),
+      claim(),
+      enter,
+      cancel(),
+      send("b", "step"),
+      ["withdraw", { _tag: "Withdrawn", id: "b" }],
+      end("cancelled")
+    )
+    assert.deepStrictEqual([world.state.phase._tag, world.state.turns, world.gone], ["Idle", 1, ["a", "b"]])
+  })
+
+  it("what a step was entered without is discarded, with a record", () => {
+    const read: readonly [string, Event] = ["read", { _tag: "Read", id: "a" }]
+    const [, commands] = transition(play(send("b", "step"), send("a"), claim(), read).state, { _tag: "Entered" })
+    assert.deepInclude(commands[0], { _tag: "Discard", because: "kept out" })
+  })
 
   it("W12: a wake that comes in the step in which the turn ends is run, whichever comes first", () => {
     const first = play(send("a"), claim(), enter, send("b"), end("completed"))
