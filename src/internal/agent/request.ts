@@ -63,8 +63,9 @@ const read = (
     seqs.push(seq)
     draft = Model.append(draft, chunk)
   }
-  const reading = Stream.runForEach(asking.model.stream(asking.request), (chunk) =>
-    Effect.suspend(() => (turn.cause === undefined ? Effect.sync(() => take(chunk)) : Effect.void))
+  const reading = Stream.runForEach(
+    Stream.suspend(() => asking.model.stream(asking.request)),
+    (chunk) => Effect.suspend(() => (turn.cause === undefined ? Effect.sync(() => take(chunk)) : Effect.void))
   )
   return Effect.map(
     turn.run(reading),

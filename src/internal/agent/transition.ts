@@ -55,8 +55,8 @@ export type Event =
   | { readonly _tag: "Cancelled"; readonly cause: CancelCause.CancelCause; readonly keepInbox: boolean }
   /** The turn asks for what its next step is to read. */
   | { readonly _tag: "Claimed"; readonly isFirstStep: boolean }
-  /** A message that was claimed has become a part of the conversation. */
-  | { readonly _tag: "Read"; readonly id: string }
+  /** Messages that were claimed have become a part of the conversation. */
+  | { readonly _tag: "Read"; readonly ids: ReadonlySet<string> }
   /** The step is entered. What was claimed for it and not read was kept out. */
   | { readonly _tag: "Entered" }
   | { readonly _tag: "Withdrawn"; readonly id: string }
@@ -173,10 +173,10 @@ const claimed = (state: State, isFirstStep: boolean): Next => {
   return [next, some({ _tag: "Claim", turn: phase.turn, items })]
 }
 
-const read = (state: State, id: string): Next => {
+const read = (state: State, ids: ReadonlySet<string>): Next => {
   const { phase } = state
   if (phase._tag !== "Running") return [state, []]
-  return [{ ...state, phase: { ...phase, claimed: phase.claimed.filter(({ message }) => message.id !== id) } }, []]
+  return [{ ...state, phase: { ...phase, claimed: phase.claimed.filter(({ message }) => !ids.has(message.id)) } }, []]
 }
 
 const entered = (state: State): Next => {
@@ -241,7 +241,7 @@ export const transition = (state: State, event: Event): Next => {
     case "Claimed":
       return claimed(state, event.isFirstStep)
     case "Read":
-      return read(state, event.id)
+      return read(state, event.ids)
     case "Entered":
       return entered(state)
     case "Withdrawn":

@@ -151,7 +151,7 @@ const runStep = (settings: Settings, turn: Turn, step: number, needsInput: boole
     const inside = machine.step(() => {
       turn.append({ _tag: "StepStarted", ...info })
       return called(() => {
-        for (const message of messages) show(settings, turn, info, message)
+        show(settings, turn, info, messages)
         machine.dispatch({ _tag: "Entered" })
         return askAndCall(settings, turn, info, assembled.value)
       })
@@ -160,12 +160,19 @@ const runStep = (settings: Settings, turn: Turn, step: number, needsInput: boole
     return yield* Effect.onExit(inside, () => Effect.sync(() => turn.note({ _tag: "StepEnded", ...info })))
   })
 
-/** A message of a policy's own is nobody's input, and has no id in the log. */
-const show = ({ machine }: Settings, turn: Turn, info: StepInfo, { content, id }: Inbox.Message): void => {
+/** Logs what the model is told. A message of a policy's own is nobody's input, and has no id in the log. */
+const show = ({ machine }: Settings, turn: Turn, info: StepInfo, messages: ReadonlyArray<Inbox.Message>): void => {
   const { phase } = machine.state
-  const isClaimed = phase._tag === "Running" && phase.claimed.some(({ message }) => message.id === id)
-  turn.append({ _tag: "UserMessage", ...info, ...(isClaimed ? { id } : {}), content })
-  machine.dispatch({ _tag: "Read", id })
+  const claimed = new Set(phase._tag === "Running" ? phase.claimed.map(({ message }) => message.id) : [])
+  const read = new Set<string>()
+  try {
+    for (const { content, id } of messages) {
+      turn.append({ _tag: "UserMessage", ...info, ...(claimed.delete(id) ? { id } : {}), content })
+      read.add(id)
+    }
+  } finally {
+    machine.dispatch({ _tag: "Read", ids: read }) // T1: of those, none comes back
+  }
 }
 
 /** What throws while it is called is a defect of the effect, not of its caller. */

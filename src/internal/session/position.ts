@@ -20,57 +20,62 @@ export interface Position {
   readonly queued: ReadonlyArray<QueuedInput>
 }
 
+/** In their order, by id. */
+type Line = ReadonlyMap<string, QueuedInput>
+
 /** @internal */
 export class Inbox {
-  private waiting: Array<QueuedInput> = []
+  private waiting = new Map<string, QueuedInput>()
   /** What the turn that is open has claimed and the model has not been shown. */
-  private claimed: Array<QueuedInput> = []
+  private claimed = new Map<string, QueuedInput>()
 
   get queued(): ReadonlyArray<QueuedInput> {
-    return this.waiting
+    return [...this.waiting.values()]
   }
 
   get claimedIds(): ReadonlyArray<string> {
-    return this.claimed.map(({ message }) => message.id)
+    return [...this.claimed.keys()]
   }
 
   add(event: AgentEvent.AgentEvent): void {
     switch (event._tag) {
       case "InputQueued": {
         const { message, target, wakes } = event
-        this.waiting.push({ message, target, wakes, parked: undefined })
+        this.waiting.set(message.id, { message, target, wakes, parked: undefined })
         break
       }
       case "InputClaimed":
-        this.claimed.push(...this.take("waiting", event.ids).map((input) => ({ ...input, parked: undefined })))
+        for (const [id, input] of take(this.waiting, event.ids)) this.claimed.set(id, { ...input, parked: undefined })
         break
       case "InputReturned":
-        this.waiting.unshift(...this.take("claimed", event.ids))
+        this.waiting = new Map([...take(this.claimed, event.ids), ...this.waiting])
         break
       case "InputDiscarded":
-        this.take("waiting", event.ids)
-        this.take("claimed", event.ids)
+        take(this.waiting, event.ids)
+        take(this.claimed, event.ids)
         break
       case "InputParked":
-        this.waiting = this.waiting.map((input) =>
-          event.ids.includes(input.message.id) ? { ...input, parked: event.reason } : input
-        )
+        for (const id of event.ids) {
+          const input = this.waiting.get(id)
+          if (input !== undefined) this.waiting.set(id, { ...input, parked: event.reason })
+        }
         break
       case "UserMessage":
-        if (event.id !== undefined) this.take("claimed", [event.id])
+        if (event.id !== undefined) this.claimed.delete(event.id)
         break
       case "TurnEnded":
-        this.claimed = [] // a turn that was blocked let nothing in, and had its reasons
+        this.claimed.clear() // a turn that was blocked let nothing in, and had its reasons
         break
     }
   }
+}
 
-  private take(list: "waiting" | "claimed", ids: ReadonlyArray<string>): ReadonlyArray<QueuedInput> {
-    const isTaken = ({ message }: QueuedInput): boolean => ids.includes(message.id)
-    const taken = this[list].filter(isTaken)
-    this[list] = this[list].filter((input) => !isTaken(input))
-    return taken
-  }
+/** In the order in which they are there. */
+const take = (line: Map<string, QueuedInput>, ids: ReadonlyArray<string>): Line => {
+  const wanted = new Set(ids)
+  const taken = new Map([...line].filter(([id]) => wanted.has(id)))
+  for (const id of taken.keys()) line.delete(id)
+  return taken
 }
 
 /**
@@ -88,6 +93,6 @@ export class Place {
   }
 
   get value(): Position {
-    return { turn: this.turn, queued: [...this.inbox.queued] }
+    return { turn: this.turn, queued: this.inbox.queued }
   }
 }

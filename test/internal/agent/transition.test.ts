@@ -34,7 +34,7 @@ const step = (world: World, name: string, event: Event): World => {
   const [state, commands] = transition(before, event)
   const has = (tag: Command["_tag"]) => commands.filter((command) => command._tag === tag)
   let { accepted, active, gone, parked } = world
-  if (event._tag === "Read") gone = [...gone, event.id]
+  if (event._tag === "Read") gone = [...gone, ...event.ids]
   if (event._tag === "TurnEnded" || event._tag === "MaintenanceEnded") active--
   if (event._tag === "MaintenanceStarted" && has("Refuse").length === 0) active++
   for (const command of commands) {
@@ -99,7 +99,7 @@ const legal = (state: State, count: number): ReadonlyArray<readonly [name: strin
     ["claim more", { _tag: "Claimed", isFirstStep: false }],
     ...claimedIn(state)
       .slice(0, 1)
-      .map(({ message }) => ["read", { _tag: "Read", id: message.id }] as const),
+      .map(({ message }) => ["read", { _tag: "Read", ids: new Set([message.id]) }] as const),
     ["enter", { _tag: "Entered" }],
     ["completed", { _tag: "TurnEnded", end: "completed" }],
     ["failed", { _tag: "TurnEnded", end: "failed" }],
@@ -165,7 +165,7 @@ describe("transition", () => {
   })
 
   it("what a step was entered without is discarded, with a record", () => {
-    const read: readonly [string, Event] = ["read", { _tag: "Read", id: "a" }]
+    const read: readonly [string, Event] = ["read", { _tag: "Read", ids: new Set(["a"]) }]
     const [, commands] = transition(play(send("b", "step"), send("a"), claim(), read).state, { _tag: "Entered" })
     assert.deepInclude(commands[0], { _tag: "Discard", because: "kept out" })
   })
