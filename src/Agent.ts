@@ -300,7 +300,6 @@ export const make = <R = never>(
     const captured = yield* Effect.context<Exclude<R, Cancellation.Cancellation>>()
     const session = yield* Session.Session
     const { id } = options
-    if (inUse.has(session)) return yield* Effect.dieMessage(inUseMessage(id))
     const owned = <A, E>(policy: () => Effect.Effect<A, E, R>): Effect.Effect<A, E, Cancellation.Cancellation> =>
       Effect.flatMap(Cancellation.Cancellation, (owner) =>
         Effect.provide(
@@ -393,8 +392,14 @@ export const make = <R = never>(
         return activities.isPartOfIt(fiber.currentContext) ? Effect.void : disposed.waitTidily()
       })
     )
-    inUse.add(session)
-    yield* Effect.addFinalizer(() => dispose)
+    yield* Effect.acquireRelease(
+      Effect.suspend(() => {
+        if (inUse.has(session)) return Effect.dieMessage(inUseMessage(id))
+        inUse.add(session)
+        return Effect.void
+      }),
+      () => dispose
+    )
 
     const startMaintenance = (): Effect.Effect<void, AgentError> => {
       const refusal = machine.dispatch({ _tag: "MaintenanceStarted" })

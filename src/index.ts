@@ -122,7 +122,7 @@ export * as Policy from "./Policy.js"
  *
  * A session is append-only. `append` is a plain function and not an effect, on purpose: whoever changes a state records the
  * change in the same step, and no other fiber comes in between. What a model is shown (`messages`) and where the agent
- * stands (`position`) are derived from the events each time, and stored nowhere beside them.
+ * stands (`position`) are derived from the events alone, each of which is looked at once, and stored nowhere beside them.
  *
  * A stored session that is opened again is put in order first: a last line that was torn is cut off, calls without a
  * result get one that says what is known of them (L13), and what was open is closed, so that the next request to a model

@@ -54,6 +54,7 @@ export interface Agent {
     readonly followup: (said: Said) => Effect.Effect<string, AgentError | Session.SessionError>;
     readonly steer: (said: Said) => Effect.Effect<string, AgentError | Session.SessionError>;
     readonly inject: (said: Said) => Effect.Effect<string, AgentError | Session.SessionError>;
+    readonly withdraw: (id: string) => Effect.Effect<boolean, AgentError | Session.SessionError>;
     readonly cancel: (cause: CancelCause.CancelCause, options?: {
         readonly keepInbox?: boolean | undefined;
     }) => Effect.Effect<void>;

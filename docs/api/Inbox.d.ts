@@ -45,6 +45,7 @@ export interface Inbox {
 export declare const empty: Inbox;
 export declare const add: (inbox: Inbox, item: Item) => Inbox;
 export declare const putBack: (inbox: Inbox, items: ReadonlyArray<Item>) => Inbox;
+export declare const remove: (inbox: Inbox, id: string) => readonly [removed: Item | undefined, rest: Inbox];
 export declare const claim: (inbox: Inbox, { isFirstStep }: {
     readonly isFirstStep: boolean;
 }) => readonly [claimed: ReadonlyArray<Item>, rest: Inbox];

@@ -12,7 +12,7 @@ import {
   Toolkit,
   ToolRuntime
 } from "quiesce"
-import type { Model } from "quiesce/capability"
+import type { Approval, Model } from "quiesce/capability"
 import { ScriptedModel } from "quiesce/testing"
 
 export const user = CancelCause.user()
@@ -25,6 +25,7 @@ export interface Setup {
   readonly agent?: Partial<Agent.Options<Cancellation.Cancellation>>
   readonly tools?: ReadonlyArray<Tool.Any>
   readonly policies?: ReadonlyArray<Policy.Any>
+  readonly approval?: Layer.Layer<Approval.Approval>
   readonly session?: Layer.Layer<Session.Session, Session.SessionError>
 }
 
@@ -41,7 +42,8 @@ export const onStage = <A, E>(setup: Setup, use: (stage: Stage) => Effect.Effect
       toolkit: Toolkit.make(...(setup.tools ?? [])),
       policies: setup.policies ?? []
     }) as Layer.Layer<ToolRuntime.ToolRuntime>
-    const layer = Layer.mergeAll(model.layer, runtime, Layer.orDie(setup.session ?? Session.layerMemory()))
+    const approved = setup.approval === undefined ? runtime : Layer.provide(runtime, setup.approval)
+    const layer = Layer.mergeAll(model.layer, approved, Layer.orDie(setup.session ?? Session.layerMemory()))
     return yield* Effect.scoped(
       Effect.flatMap(Agent.make({ id: "clerk", model: "scripted", ...setup.agent }), (agent) =>
         use({ agent, model, session: agent.session })
