@@ -85,7 +85,7 @@ export interface RunningCall {
   /**
    * Cancels the call, at once; does not wait for it. `true` when this is the first cause (L6) and the result was not
    * fixed yet: it then says what became of the call, which may be a failure that beats the cancellation (L5). `false`
-   * when there is a cause already, or the phase is `reviewed` or `published`.
+   * when there is a cause already, the phase is `reviewed` or `published`, or it is a success that its batch keeps.
    */
   readonly cancel: (cause: CancelCause.CancelCause) => Effect.Effect<boolean>
   readonly phase: Effect.Effect<Phase>

@@ -377,6 +377,32 @@ describe("ToolRuntime.executeBatch", () => {
     })
   )
 
+  it.scoped("a cancel that comes too late for a success that is kept says so, also while that is reviewed", () =>
+    Effect.gen(function* () {
+      const world = new World()
+      const runtime = Context.get(yield* Layer.build(world.layer), ToolRuntime.ToolRuntime)
+      const said: Array<boolean> = []
+      const late = Policy.after("late", ({ id }) =>
+        Effect.map(runtime.cancelCall(id, user), (inTime) => {
+          said.push(inTime)
+          return Policy.accept()
+        })
+      )
+      yield* runtime.registerPolicy(late)
+      for (const [finishedSiblings, code, inTime] of [
+        ["keep", "OK", false],
+        ["abort", "ABORTED", true]
+      ] as const) {
+        const fiber = yield* Effect.fork(
+          Cancellation.own(runtime.executeBatch([call("1")], { finishedSiblings }))
+        )
+        yield* world.open("1")
+        const { results } = yield* Fiber.join(fiber)
+        assert.deepStrictEqual([results.map(codeOf), said.splice(0)], [[code], [inTime]])
+      }
+    })
+  )
+
   it.scoped("a batch of nothing has no results", () =>
     Effect.gen(function* () {
       const { outcome } = yield* batch([])

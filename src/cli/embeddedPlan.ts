@@ -5,12 +5,8 @@ import type * as Plan from "./plan.js"
 
 const bash = (script: string, more: object = {}) => ({ command: "bash", args: ["-c", script], ...more })
 
-// 64 MiB: writing them takes a multiple of the time after which it is cancelled. In one piece from the start, where
-// `repeat` alone would leave the joining, and a pause of 40 ms, to the first one who reads the text.
-const bigText = (): string => {
-  const mebibyte = "All work and no play makes Jack a dull boy.\n".repeat(1024 * 1024).slice(0, 1024 * 1024)
-  return Array.from({ length: 64 }, () => mebibyte).join("")
-}
+// 8 MiB: they are written in pieces, and the cancel comes with the first of them.
+const bigText = (): string => "All work and no play makes Jack a dull boy.\n".repeat(190_000).slice(0, 8 * 1024 * 1024)
 
 const prepare: ReadonlyArray<Plan.WrittenCall> = [
   { id: "write_note", tool: "write_file", parameters: { path: "note.txt", text: "water the plants\n" } },
@@ -52,9 +48,9 @@ const stop = (): ReadonlyArray<Plan.WrittenCall> => [
     id: "stopped_write",
     tool: "write_file",
     parameters: { path: "note.txt", text: bigText() },
-    cancel: { afterMillis: 40 }
+    cancel: { phase: "dispatching" }
   },
-  // Its body had ended when the cancel came: that is said too.
+  // Its body had ended when the cancel came: what it did stands, and so does its success.
   {
     id: "stopped_too_late",
     tool: "write_file",

@@ -1,7 +1,8 @@
 /**
  * The only file that writes to the terminal.
  *
- * Below everything that was written there may be a region of lines that is drawn again in place.
+ * Below everything that was written there may be a region that is drawn again in place: lines, or, while somebody can
+ * type, the prompt.
  */
 import * as Cause from "effect/Cause"
 import * as Logger from "effect/Logger"
@@ -18,11 +19,18 @@ export interface Stream {
 const up = (lines: number): string => `\x1b[${lines}A`
 const clearBelow = "\x1b[J"
 
+/** What stays below everything that is written. */
+export interface Region {
+  readonly erase: () => void
+  readonly draw: () => void
+}
+
 /** Two streams and a region. */
 export class Output {
   private readonly out: Stream
   private readonly err: Stream
   private lines: ReadonlyArray<string> = []
+  private prompt: Region | undefined
 
   constructor(out: Stream, err: Stream) {
     this.out = out
@@ -47,8 +55,17 @@ export class Output {
     this.above(() => this.err.write(`${text}\n`))
   }
 
+  /** Puts something else below in the place of lines, which are not drawn until it is taken away. */
+  setPrompt(prompt: Region | undefined): void {
+    this.erase()
+    if (prompt !== undefined) this.lines = []
+    this.prompt = prompt
+    this.redraw()
+  }
+
   /** Replaces the region, as far as it fits on the screen. Without lines, removes it. */
   draw(lines: ReadonlyArray<string>): void {
+    if (this.prompt !== undefined) return
     const columns = this.out.columns || 80 // a terminal that does not know its size says 0
     const rows = this.out.rows || 24
     const room = Math.max(1, rows - 2)
@@ -75,10 +92,12 @@ export class Output {
   }
 
   private erase(): void {
-    if (this.lines.length > 0) this.out.write(`${up(this.lines.length)}\r${clearBelow}`)
+    if (this.prompt !== undefined) this.prompt.erase()
+    else if (this.lines.length > 0) this.out.write(`${up(this.lines.length)}\r${clearBelow}`)
   }
 
   private redraw(): void {
-    if (this.lines.length > 0) this.out.write(`${this.lines.join("\n")}\n`)
+    if (this.prompt !== undefined) this.prompt.draw()
+    else if (this.lines.length > 0) this.out.write(`${this.lines.join("\n")}\n`)
   }
 }

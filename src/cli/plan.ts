@@ -22,6 +22,8 @@ const callId = text("a name of 1 to 64 letters, digits, _ - . and :", /^[\w.:-]{
 // Shown on a terminal, for which control characters are commands.
 const toolName = text("the name of a tool", /^\P{Cc}{1,64}$/u)
 const reason = text("the reason for the denial", /\S/)
+const question = text("why somebody is to be asked", /\S/)
+const said = text("what the model says", /\S/)
 
 const millis = (from: number) =>
   Schema.Number.pipe(Schema.int(), Schema.between(from, maxTimerMillis)).annotations({
@@ -60,6 +62,7 @@ const PlannedCall = Schema.Struct({
   parameters: required(Schema.Unknown, "the parameters of the tool"),
   cancel: optional(Cancel),
   deny: optional(reason),
+  ask: optional(question),
   timeoutMillis: optional(millis(1)),
   expect: optional(Schema.Literal("UNKNOWN_TOOL", "INVALID_ARGS"))
 }).annotations({ description: `{ "tool": ..., "parameters": ... }` })
@@ -67,12 +70,18 @@ const PlannedCall = Schema.Struct({
 const listOf = <A, I>(item: Schema.Schema<A, I>, what: string) => {
   const expected = `a list of at least one ${what}`
   const list = Schema.Array(item).annotations({ description: expected })
-  return required(list.pipe(Schema.minItems(1, { message: () => `expected ${expected}` })), expected)
+  return list.pipe(Schema.minItems(1, { message: () => `expected ${expected}` }))
 }
 
-const Step = Schema.Struct({ calls: listOf(PlannedCall, "call") }).annotations({ description: `{ "calls": [...] }` })
+const Calls = listOf(PlannedCall, "call")
 
-const Written = Schema.Struct({ steps: listOf(Step, "step") }).annotations({ description: `{ "steps": [...] }` })
+const Step = Schema.Struct({ text: optional(said), calls: optional(Calls) }).annotations({
+  description: `{ "calls": [...] }`
+})
+
+const Written = Schema.Struct({
+  steps: required(listOf(Step, "step"), "a list of at least one step")
+}).annotations({ description: `{ "steps": [...] }` })
 
 /** A call as it is written. */
 export type WrittenCall = typeof PlannedCall.Encoded
@@ -82,9 +91,15 @@ export interface Call extends Schema.Schema.Type<typeof PlannedCall> {
   readonly id: string
 }
 
+/** What the model says in one answer, and which calls it makes. Without a call its turn ends. */
+export interface Step {
+  readonly text: string | undefined
+  readonly calls: ReadonlyArray<Call>
+}
+
 /** A plan that can run: every call has an id of its own. */
 export interface Plan {
-  readonly steps: ReadonlyArray<{ readonly calls: ReadonlyArray<Call> }>
+  readonly steps: ReadonlyArray<Step>
 }
 
 type Path = ReadonlyArray<PropertyKey>
@@ -145,7 +160,7 @@ const problemsOf = (call: Call, path: Path, toolkit: Toolkit.Any): ReadonlyArray
 
 /** Gives each call that has no id one of its own. */
 const withIds = (written: typeof Written.Type): Plan => {
-  const taken = new Set(written.steps.flatMap(({ calls }) => calls.flatMap(({ id }) => id ?? [])))
+  const taken = new Set(written.steps.flatMap(({ calls = [] }) => calls.flatMap(({ id }) => id ?? [])))
   let count = 0
   const fresh = (): string => {
     do count++
@@ -153,7 +168,10 @@ const withIds = (written: typeof Written.Type): Plan => {
     return `call_${count}`
   }
   return {
-    steps: written.steps.map(({ calls }) => ({ calls: calls.map((call) => ({ ...call, id: call.id ?? fresh() })) }))
+    steps: written.steps.map(({ calls = [], text }) => ({
+      text,
+      calls: calls.map((call) => ({ ...call, id: call.id ?? fresh() }))
+    }))
   }
 }
 
@@ -167,6 +185,9 @@ export const check = (value: unknown, file: string, toolkit: Toolkit.Any): Eithe
   const places = new Map<string, string>()
   const problems: Array<string> = []
   for (const [i, step] of plan.steps.entries()) {
+    if (step.text === undefined && step.calls.length === 0) {
+      problems.push(`${placeOf(["steps", i])}: expected "calls", "text" or both in a step`)
+    }
     for (const [j, call] of step.calls.entries()) {
       const path = ["steps", i, "calls", j]
       const first = places.get(call.id)

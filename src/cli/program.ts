@@ -4,71 +4,117 @@
 import * as Clock from "effect/Clock"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
-import * as Layer from "effect/Layer"
+import type * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
 import * as Schedule from "effect/Schedule"
 import type * as Scope from "effect/Scope"
 import type { Cancellation } from "../Cancellation.js"
-import * as FileSystem from "../capability/FileSystem.js"
-import * as Task from "../capability/Task.js"
-import * as NodeHttp from "../node/NodeHttp.js"
-import * as NodeProcess from "../node/NodeProcess.js"
+import * as Approval from "../capability/Approval.js"
+import * as Session from "../Session.js"
 import * as Args from "./args.js"
-import type { BadInput } from "./badInput.js"
+import { BadInput } from "./badInput.js"
+import { converse } from "./conversation.js"
 import * as Display from "./display.js"
-import { embeddedPlan } from "./embeddedPlan.js"
 import type { Output } from "./output.js"
-import * as Plan from "./plan.js"
-import * as PlanFile from "./planFile.js"
-import { loadPlatform, type PlatformMissing } from "./platform.js"
+import * as Page from "./page.js"
+import * as Permission from "./permission.js"
+import type { PlatformMissing } from "./platform.js"
+import { prepare } from "./prepare.js"
 import * as Report from "./report.js"
-import { runPlan } from "./runPlan.js"
+import * as RunAgent from "./runAgent.js"
 import * as Stopping from "./stopping.js"
-import { makeToolkit } from "./tools.js"
+import * as Terminal from "./terminal.js"
 import { help, usage } from "./usage.js"
-import * as Workspace from "./workspace.js"
 
-type Run = Extract<Args.Command, { readonly _tag: "Run" }>
-
-/** Shows the events of a plan, from now until the scope closes. */
-const startDisplay = (output: Output, plan: Plan.Plan): Effect.Effect<Display.Display, never, Scope.Scope> =>
+/** Shows what an agent does, from now until the scope closes. */
+const startDisplay = (output: Output, args: Args.Run): Effect.Effect<Display.Display, never, Scope.Scope> =>
   Effect.gen(function* () {
-    if (!output.isTerminal) return Display.plain(output, plan, yield* Clock.currentTimeMillis)
-    const display = Display.live(output, plan)
+    if (args.json) return Display.silent
+    if (args.interactive) return Display.chat(output)
+    if (!output.isTerminal) return Display.plain(output, yield* Clock.currentTimeMillis)
+    const display = Display.live(output)
     yield* Effect.addFinalizer(() => Effect.sync(() => output.draw([])))
     const tick = Effect.map(Clock.currentTimeMillis, display.tick)
     yield* Effect.forkScoped(Effect.repeat(tick, Schedule.spaced("100 millis")))
     return display
   })
 
-const run = (output: Output, args: Run): Effect.Effect<number, BadInput | PlatformMissing, Cancellation> =>
+/** Who is asked: the person in the conversation, or one who is at the terminal all the same. */
+const approvalOf = (
+  args: Args.Run,
+  output: Output,
+  terminal: Terminal.Terminal | undefined
+): Layer.Layer<Approval.Approval> => {
+  if (args.yes) return Approval.layerConst("allowed-once")
+  if (terminal !== undefined) return Permission.layer(terminal)
+  return process.stdin.isTTY === true && !args.json
+    ? Permission.layerOnce(Terminal.open(output, process, Terminal.signalInterrupt))
+    : Approval.layerConst("unavailable")
+}
+
+const defaultTask = "Do what the plan says."
+
+/** Does what is to be done, until it is done or was stopped. */
+const work = (
+  running: RunAgent.Running,
+  args: Args.Run,
+  terminal: Terminal.Terminal | undefined,
+  stopping: Stopping.Stopping,
+  output: Output
+): Effect.Effect<void, BadInput, Scope.Scope> =>
+  Effect.gen(function* () {
+    const { agent } = running
+    const { stop } = stopping
+    const stopAgent = Effect.flatMap(Deferred.await(stop), (cause) => agent.cancel(cause))
+    const task = args.task ?? (terminal === undefined ? defaultTask : undefined)
+    if (task !== undefined && !(yield* Deferred.isDone(stop))) {
+      yield* Effect.mapError(agent.followup(task), ({ message }) => new BadInput({ messages: [message] }))
+    }
+    yield* Effect.forkScoped(stopAgent)
+    yield* terminal === undefined ? agent.whenIdle : converse(running, terminal, stopping, output)
+    // Whoever asked for the stop is named as its cause, and not the end of the agent.
+    if (yield* Deferred.isDone(stop)) yield* stopAgent
+    yield* running.finish
+  })
+
+/** The code of a turn that failed: the provider could not be asked, the session could not be written. */
+const codeOf = (session: Session.Service): number => {
+  const last = session.events().findLast(({ event }) => event._tag === "TurnEnded")?.event
+  return last?._tag === "TurnEnded" && last.outcome._tag === "Error" ? 1 : 0
+}
+
+const run = (output: Output, args: Args.Run): Effect.Effect<number, BadInput | PlatformMissing, Cancellation> =>
   Effect.gen(function* () {
     const stopping = yield* Stopping.listen(output)
-    const toolkit = makeToolkit({ cwd: "." })
-    const plan =
-      args.plan === undefined
-        ? yield* Plan.check(embeddedPlan(), "the built-in plan", toolkit)
-        : yield* PlanFile.read(args.plan, toolkit)
-    const workspace =
-      args.plan === undefined ? yield* Workspace.temporary : yield* Workspace.existing(args.workspace ?? ".")
-    const files = Layer.provide(FileSystem.layer({ root: workspace }), yield* loadPlatform)
-    const capabilities = Layer.mergeAll(files, NodeProcess.layer, NodeHttp.layer(), Task.layer())
-
-    const outcomes = yield* Effect.gen(function* () {
-      const display = args.json ? Display.silent : yield* startDisplay(output, plan)
+    const { capabilities, ...options } = yield* prepare(args)
+    if (args.html !== undefined) yield* Page.mustBeWritable(args.html)
+    const failed = yield* Effect.gen(function* () {
+      const session = yield* Session.Session
+      const display = yield* startDisplay(output, args)
+      const terminal = args.interactive ? yield* Terminal.open(output, process) : undefined
+      const running = yield* Effect.provide(
+        RunAgent.start({ ...options, onEvent: display.show }),
+        approvalOf(args, output, terminal)
+      )
       yield* Stopping.after(args.cancelAfterMillis, stopping, output)
-      return yield* runPlan(plan, { workspace, stop: stopping.stop, onEvent: display.show })
+      yield* work(running, args, terminal, stopping, output)
+      yield* Effect.sync(() => output.draw([]))
+      const { recording } = running
+      if (args.html !== undefined) yield* Page.write(args.html, { events: session.events(), calls: recording.calls })
+      if (!args.interactive) {
+        const cause = yield* Deferred.poll(stopping.stop)
+        const report = Report.make(
+          args.source,
+          options,
+          session.events(),
+          recording,
+          cause._tag === "Some" ? yield* cause.value : undefined
+        )
+        output.write(args.json ? Report.json(report) : Report.text(report))
+      }
+      return codeOf(session)
     }).pipe(Effect.scoped, Effect.provide(capabilities))
-    const { signal, stop } = stopping
-    const cause = yield* Deferred.poll(stop)
-    const report = {
-      plan: args.plan,
-      workspace,
-      outcomes,
-      stopped: cause._tag === "Some" ? yield* cause.value : undefined
-    }
-    output.write(args.json ? Report.json(report) : Report.text(report))
-    return (yield* Deferred.isDone(signal)) ? (yield* Deferred.await(signal)).exitCode : 0
+    return (yield* stopping.exitCode) ?? failed
   }).pipe(Effect.scoped)
 
 /** Does what the command line asks for. Succeeds with what to leave with. */

@@ -1,18 +1,24 @@
 /**
- * What is printed when a plan has run.
+ * What is printed when an agent has done what it was told.
  */
+import type * as AgentEvent from "../AgentEvent.js"
 import * as CancelCause from "../CancelCause.js"
-import type { Outcome } from "./runPlan.js"
+import type { Source } from "./args.js"
+import type * as Plan from "./plan.js"
+import type { Outcome } from "./recording.js"
 import * as StillAlive from "./stillAlive.js"
 import { table, toJson } from "./table.js"
 
-/** How a plan was run, and what became of it. */
+/** What was done, and what became of it. */
 export interface Report {
-  /** The file of the plan, unless it was the built-in one. */
+  /** The file of the plan, unless it was the built-in one, or a model. */
   readonly plan: string | undefined
+  readonly isBuiltIn: boolean
   readonly workspace: string
   readonly outcomes: ReadonlyArray<Outcome>
-  /** Why the whole plan was cancelled, if it was. */
+  /** The calls of the plan that were not made, because it was cancelled before. */
+  readonly notMade: ReadonlyArray<string>
+  /** Why all of it was cancelled, if it was. */
   readonly stopped: CancelCause.CancelCause | undefined
 }
 
@@ -21,19 +27,49 @@ how long after a cancel it was quiet, and what of it was still alive when its re
 
 const next = `Try next:
   the same again, and press Ctrl-C while it runs
-  quiesce run --cancel-after 300             cancels the whole plan on its way
+  quiesce run --html run.html                writes a page with the timeline of all calls
+  quiesce run --interactive                  lets you talk, to a model that only knows this plan
+  quiesce run --cancel-after 300             cancels everything on its way
   quiesce run PLAN.json --workspace DIR      runs a plan of yours
+  quiesce run --model NAME --task TEXT       asks a language model
   quiesce run --help                         shows how a plan is written
 (from a checkout: npm start -- --cancel-after 300, and so on)`
+
+/** The report of a run. */
+export const make = (
+  source: Source,
+  { plan, workspace }: { readonly plan: Plan.Plan | undefined; readonly workspace: string },
+  events: ReadonlyArray<AgentEvent.Envelope>,
+  { outcomes }: { readonly outcomes: ReadonlyArray<Outcome> },
+  stopped: CancelCause.CancelCause | undefined
+): Report => {
+  // Also those of an earlier run of the same session.
+  const made = new Set(events.flatMap(({ event }) => (event._tag === "CallEnded" ? [event.result.callId] : [])))
+  return {
+    plan: source._tag === "Plan" ? source.file : undefined,
+    isBuiltIn: source._tag === "Plan" && source.file === undefined,
+    workspace,
+    outcomes,
+    notMade: (plan?.steps ?? []).flatMap(({ calls }) => calls.flatMap(({ id }) => (made.has(id) ? [] : [id]))),
+    stopped
+  }
+}
 
 const stillAlive = ({ outcomes }: Report): ReadonlyArray<string> => [
   ...outcomes.flatMap((outcome) => outcome.stillAlive),
   ...StillAlive.groups()
 ]
 
+const maxNamed = 10
+
+const some = (names: ReadonlyArray<string>): string =>
+  names.length <= maxNamed
+    ? names.join(", ")
+    : `${names.slice(0, maxNamed).join(", ")} and ${names.length - maxNamed} more`
+
 /** For people. */
 export const text = (report: Report): string => {
-  const { outcomes, plan, stopped } = report
+  const { isBuiltIn, notMade, outcomes, stopped } = report
   const left = stillAlive(report)
   return [
     "",
@@ -41,9 +77,10 @@ export const text = (report: Report): string => {
     "",
     ...table(outcomes),
     "",
-    ...(stopped === undefined ? [] : [`The plan was ${CancelCause.describe(stopped)}.`]),
+    ...(stopped === undefined ? [] : [`The run was ${CancelCause.describe(stopped)}.`]),
+    ...(notMade.length === 0 ? [] : [`Calls of the plan that were not made any more: ${some(notMade)}.`]),
     left.length === 0 ? "Nothing of these calls is alive any more." : `Still alive: ${left.join("; ")}.`,
-    ...(plan === undefined ? ["", next] : [])
+    ...(isBuiltIn ? ["", next] : [])
   ].join("\n")
 }
 
@@ -54,6 +91,7 @@ export const json = (report: Report): string =>
       plan: report.plan ?? null,
       workspace: report.workspace,
       cancelled: report.stopped ?? null,
+      notMade: report.notMade,
       calls: toJson(report.outcomes),
       stillAlive: stillAlive(report)
     },

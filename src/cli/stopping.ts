@@ -1,17 +1,23 @@
 /**
- * What cancels a plan as a whole: a signal, or the time of `--cancel-after`. Whoever waits is told of it.
+ * What stops everything: a signal, or the time of `--cancel-after`. Whoever waits is told of it.
+ *
+ * The first signal asks for a stop: everything is cancelled, and the program leaves when all is quiet, without a limit on
+ * the wait, since a person can send a second one. That leaves at once.
  */
+import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import * as CancelCause from "../CancelCause.js"
+import * as NodeShutdown from "../node/NodeShutdown.js"
 import type { Output } from "./output.js"
-import * as Signals from "./signals.js"
 
-/** Something that can be asked to stop, and the first signal that asked for it. */
+/** Something that can be asked to stop, and how the program was asked to end. */
 export interface Stopping {
   readonly stop: Deferred.Deferred<CancelCause.CancelCause>
-  readonly signal: Deferred.Deferred<Signals.StopSignal>
+  readonly shutdown: NodeShutdown.Service
+  /** What to leave with, where the program was asked to end. */
+  readonly exitCode: Effect.Effect<number | undefined>
 }
 
 const askFor = (stop: Stopping["stop"], why: string, output: Output): Effect.Effect<boolean> =>
@@ -20,19 +26,23 @@ const askFor = (stop: Stopping["stop"], why: string, output: Output): Effect.Eff
     return Deferred.succeed(stop, CancelCause.user(why))
   })
 
-/** Takes signals from now on: what is being prepared is stopped too. */
+/** Takes signals from now on: what is being prepared is stopped too. The program leaves when the scope has closed. */
 export const listen = (output: Output): Effect.Effect<Stopping, never, Scope.Scope> =>
   Effect.gen(function* () {
-    const { armed, first } = yield* Signals.listen
+    // Only the way out: what runs is owned by the program itself, which tells it who asked for the stop.
+    const context = yield* NodeShutdown.make({ grace: Number.POSITIVE_INFINITY })
+    const shutdown = Context.get(context, NodeShutdown.NodeShutdown)
     const stop = yield* Deferred.make<CancelCause.CancelCause>()
+    let code: number | undefined
     yield* Effect.gen(function* () {
-      const { name } = yield* Deferred.await(first)
-      const why = name === "SIGINT" ? "Ctrl-C" : name
+      const { exitCode, signal } = yield* shutdown.requested
+      code = exitCode
+      const why = signal === undefined || signal === "SIGINT" ? "Ctrl-C" : signal
       yield* askFor(stop, why, output)
-      yield* Deferred.await(armed)
+      yield* Effect.sleep(NodeShutdown.echoMillis)
       output.complain(`${why} again kills it at once`)
     }).pipe(Effect.forkScoped)
-    return { stop, signal: first }
+    return { stop, shutdown, exitCode: Effect.sync(() => code) }
   })
 
 /** Asks for a stop when so much time is over. The time counts from here. */

@@ -1,8 +1,8 @@
 /**
- * Shows what became of the calls of a plan: as a table for people, as JSON for programs.
+ * Shows what became of calls: as a table for people, as JSON for programs.
  */
 import type * as ToolResult from "../ToolResult.js"
-import type { Outcome } from "./runPlan.js"
+import type { Outcome } from "./recording.js"
 
 /** The code of a result, `OK` for a success. */
 export const codeOf = (result: ToolResult.ToolResult): string => (result._tag === "Success" ? "OK" : result.code)
@@ -33,7 +33,8 @@ export const table = (outcomes: ReadonlyArray<Outcome>): ReadonlyArray<string> =
 
 /** The outcomes as JSON. */
 export const toJson = (outcomes: ReadonlyArray<Outcome>) =>
-  outcomes.map(({ millis, quietMillis, result, step, stillAlive }) => ({
+  outcomes.map(({ millis, quietMillis, result, step, stillAlive, turn }) => ({
+    turn,
     step,
     call: result.callId,
     tool: result.tool,

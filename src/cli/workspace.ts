@@ -7,8 +7,8 @@ import * as path from "node:path"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import { describeThrown } from "../internal/thrown.js"
+import { atExit } from "./atExit.js"
 import { BadInput } from "./badInput.js"
-import { atExit } from "./signals.js"
 
 /** The folder `given`, which must exist. */
 export const existing = (given: string): Effect.Effect<string, BadInput> =>

@@ -1,28 +1,11 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Either } from "effect"
-import { ToolResult, type ToolRuntime } from "quiesce"
-import { Display, type Event, makeToolkit, type Outcome, Output, Plan, table, Written } from "../support/cli.js"
-
-const plan = Either.getOrThrow(
-  Plan.check(
-    {
-      steps: [
-        {
-          calls: [
-            { id: "one", tool: "read_file", parameters: { path: "a" } },
-            { id: "two", tool: "run_command", parameters: { command: "ls" } }
-          ]
-        }
-      ]
-    },
-    "plan.json",
-    makeToolkit({ cwd: "." })
-  )
-)
-const calls = plan.steps[0]?.calls ?? []
+import { type AgentEvent, ToolResult, type ToolRuntime } from "quiesce"
+import type { Model } from "quiesce/capability"
+import { Display, type Event, type Outcome, Output, table, Written } from "../support/cli.js"
 
 const outcome = (callId: string, tool: string, more: Partial<Outcome> = {}): Outcome => ({
-  step: 0,
+  turn: 1,
+  step: 1,
   result: { ...ToolResult.success("text"), callId, tool, dispatched: true, body: "completed" },
   millis: 12,
   quietMillis: undefined,
@@ -42,7 +25,20 @@ const stopped: Outcome = outcome("two", "run_command", {
   quietMillis: 512
 })
 
-const step: Event = { _tag: "Step", step: 0, calls, at: 1000 }
+const logged = (event: AgentEvent.AgentEvent, at = 1000): Event => ({ _tag: "Logged", event, at })
+
+const answer = (...blocks: ReadonlyArray<Model.Block>): Event =>
+  logged({ _tag: "AssistantMessage", turn: 1, step: 1, blocks, interrupted: false, chunkSeqs: [] })
+
+const calls = answer(
+  { type: "tool-call", id: "one", name: "read_file", arguments: "{}" },
+  { type: "tool-call", id: "two", name: "run_command", arguments: "{}" }
+)
+
+const said = (text: string): Event =>
+  logged({ _tag: "ModelChunk", turn: 1, step: 1, attempt: 1, chunk: { _tag: "Text", text } })
+
+const ended = (outcome: AgentEvent.Outcome): Event => logged({ _tag: "TurnEnded", turn: 1, outcome })
 
 const phases = (
   callId: string,
@@ -87,7 +83,7 @@ describe("table", () => {
 describe("the plain display", () => {
   const shown = (...events: ReadonlyArray<Event>): ReadonlyArray<string> => {
     const stdout = new Written()
-    const display = Display.plain(new Output(stdout, new Written()), plan, 1000)
+    const display = Display.plain(new Output(stdout, new Written()), 1000)
     for (const event of events) display.show(event)
     return stdout.text.split("\n").slice(0, -1)
   }
@@ -95,7 +91,7 @@ describe("the plain display", () => {
   it("has a line for each change, and ends each call with its code", () => {
     assert.deepStrictEqual(
       shown(
-        step,
+        calls,
         phases("one", "read_file", 1003, ["received", "materialized", "decoded", "gated", "dispatching"]),
         phases("one", "read_file", 1012, ["settled", "reviewed", "published"]),
         { _tag: "Outcome", outcome: outcome("one", "read_file"), at: 1012 },
@@ -103,8 +99,8 @@ describe("the plain display", () => {
         { _tag: "Outcome", outcome: { ...stopped, stillAlive: ["process 7 (sleep)"] }, at: 1801 }
       ),
       [
-        "     3ms  one  read_file    received > materialized > decoded > gated > dispatching",
-        "    12ms  one  read_file    settled > reviewed > published  OK",
+        "     3ms  one  read_file  received > materialized > decoded > gated > dispatching",
+        "    12ms  one  read_file  settled > reviewed > published  OK",
         "   800ms  two  run_command  settled",
         "   801ms  two  run_command  published  ABORTED  still alive: process 7 (sleep)"
       ]
@@ -114,7 +110,47 @@ describe("the plain display", () => {
   it("shows nothing of a call behind its result", () => {
     const late = phases("one", "read_file", 1012, ["settled", "reviewed", "published"])
     const lines = shown({ _tag: "Outcome", outcome: outcome("one", "read_file"), at: 1012 }, late)
-    assert.deepStrictEqual(lines, ["    12ms  one  read_file    published  OK"])
+    assert.deepStrictEqual(lines, ["    12ms  one  read_file  published  OK"])
+  })
+})
+
+describe("what a model says", () => {
+  const shown = (...events: ReadonlyArray<Event>) => {
+    const [stdout, stderr] = [new Written(), new Written()]
+    const display = Display.chat(new Output(stdout, stderr))
+    for (const event of events) display.show(event)
+    return [stdout.text, stderr.text]
+  }
+
+  it("is written line by line, the last one when the answer has ended, and without commands to the terminal", () => {
+    assert.deepStrictEqual(shown(said("one\ntw"), said("o\x1b[2J\nthr")), ["one\ntwo[2J\n", ""])
+    assert.deepStrictEqual(shown(said("one\ntw"), said("o"), answer()), ["one\ntwo\n", ""])
+  })
+
+  it("is followed by what became of its calls, and by what was wrong with its turn", () => {
+    const [stdout, stderr] = shown(
+      { _tag: "Outcome", outcome: outcome("one", "read_file"), at: 1012 },
+      { _tag: "Outcome", outcome: stopped, at: 1801 },
+      logged({
+        _tag: "RequestFailed",
+        turn: 1,
+        step: 2,
+        attempt: 1,
+        code: "TIMEOUT",
+        message: "silence",
+        retried: true
+      }),
+      ended({ _tag: "Cancelled", cause: { _tag: "User", note: "Ctrl-C" } }),
+      ended({ _tag: "Error", code: "UNAUTHORIZED", message: "no key" }),
+      ended({ _tag: "Completed" })
+    )
+    assert.strictEqual(stdout, "  read_file (one)  OK  0.0 s\n  run_command (two)  ABORTED: tool call aborted  0.8 s\n")
+    assert.strictEqual(
+      stderr,
+      "The model could not be asked, and is asked again: silence (TIMEOUT)\n" +
+        "The turn was cancelled by the user: Ctrl-C. All of it is quiet.\n" +
+        "The turn failed: no key (UNAUTHORIZED)\n"
+    )
   })
 })
 
@@ -138,10 +174,11 @@ describe("the live display", () => {
 
   it("draws the calls of a step in place", () => {
     const stdout = new Written(terminal)
-    const display = Display.live(new Output(stdout, new Written()), plan)
-    display.show(step)
+    const display = Display.live(new Output(stdout, new Written()))
+    display.show(logged({ _tag: "StepStarted", turn: 1, step: 1 }))
+    display.show(calls)
     assert.deepStrictEqual(screen(stdout.text), [
-      "Step 1 of 1",
+      "Step 1",
       "  one  read_file    waiting",
       "  two  run_command  waiting"
     ])
@@ -150,7 +187,7 @@ describe("the live display", () => {
     display.show(phases("two", "run_command", 1300, ["dispatching"], 1300))
     display.tick(1800)
     assert.deepStrictEqual(screen(stdout.text), [
-      "Step 1 of 1",
+      "Step 1",
       "  one  read_file    OK  0.0 s",
       "  two  run_command  dispatching  0.8 s, cancelled 0.5 s ago"
     ])

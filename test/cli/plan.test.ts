@@ -20,7 +20,14 @@ describe("a plan that cannot run", () => {
     ["no steps", {}, "plan.json: $.steps: is missing: expected a list of at least one step"],
     ["empty steps", { steps: [] }, "plan.json: $.steps: expected a list of at least one step"],
     ["a step that is none", { steps: [4] }, `plan.json: $.steps[0]: expected { "calls": [...] }, actual 4`],
-    ["no calls", { steps: [{}] }, "plan.json: $.steps[0].calls: is missing: expected a list of at least one call"],
+    ["a step without anything", { steps: [{}] }, `plan.json: $.steps[0]: expected "calls", "text" or both in a step`],
+    ["no calls", { steps: [{ calls: [] }] }, "plan.json: $.steps[0].calls: expected a list of at least one call"],
+    ["nothing said", { steps: [{ text: " " }] }, "plan.json: $.steps[0].text: expected what the model says"],
+    [
+      "an empty question",
+      withCalls(read({ ask: "" })),
+      "$.steps[0].calls[0].ask: expected why somebody is to be asked"
+    ],
     [
       "no tool",
       withCalls({ parameters: {} }),
@@ -105,6 +112,11 @@ describe("a plan that can run", () => {
       plan.steps[0]?.calls.map(({ id }) => id),
       ["call_1", "call_2", "call_3"]
     )
+  })
+
+  it("may only say something in a step, which ends its turn", () => {
+    const plan = Either.getOrThrow(Plan.check({ steps: [{ text: "hello" }] }, "plan.json", toolkit))
+    assert.deepStrictEqual(plan.steps, [{ text: "hello", calls: [] }])
   })
 
   it("may hold calls that are wrong on purpose", () => {

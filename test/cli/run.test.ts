@@ -91,7 +91,7 @@ describe.concurrent("the built-in plan", () => {
         ["stopped_command", "ABORTED", "yes", "interrupted", "nothing"],
         ["stubborn_command", "ABORTED", "yes", "interrupted", "nothing"],
         ["stopped_write", "ABORTED", "yes", "interrupted", "nothing"],
-        ["stopped_too_late", "ABORTED", "yes", "completed", "nothing"],
+        ["stopped_too_late", "OK", "yes", "completed", "nothing"],
         ["too_slow", "TOOL_TIMEOUT", "yes", "interrupted", "nothing"],
         ["note_untouched", "OK", "yes", "completed", "nothing"],
         ["late_written", "OK", "yes", "completed", "nothing"],
@@ -112,7 +112,13 @@ describe.concurrent("the built-in plan", () => {
       assert.deepStrictEqual(yield* command.ended, { code: 0, signal: null })
       assert.strictEqual(command.stderr, "")
       const { calls, ...rest } = JSON.parse(command.stdout)
-      assert.deepStrictEqual(rest, { plan: null, workspace: rest.workspace, cancelled: null, stillAlive: [] })
+      assert.deepStrictEqual(rest, {
+        plan: null,
+        workspace: rest.workspace,
+        cancelled: null,
+        notMade: [],
+        stillAlive: []
+      })
       assert.isTrue(rest.workspace.startsWith(command.temporary))
       const byId = new Map<string, any>(calls.map((call: any) => [call.call, call]))
       assert.strictEqual(byId.size, 17)
@@ -122,7 +128,8 @@ describe.concurrent("the built-in plan", () => {
       assert.strictEqual(byId.get("forbidden").result.message, "removing files is not allowed")
       const { millis, result, ...stubborn } = byId.get("stubborn_command")
       assert.deepStrictEqual(stubborn, {
-        step: 2,
+        turn: 1,
+        step: 3,
         call: "stubborn_command",
         tool: "run_command",
         code: "ABORTED",
@@ -195,8 +202,9 @@ describe("a plan from a file", () => {
       assert.strictEqual((yield* command.ended).code, 0)
       const rows = rowsOf(command.stdout)
       assert.deepStrictEqual(rows.get("slow")?.slice(1, 4), ["ABORTED", "yes", "interrupted"])
-      assert.deepStrictEqual(rows.get("never")?.slice(1, 4), ["ABORTED_BEFORE_DISPATCH", "no", "not-started"])
-      assert.include(command.stdout, "The plan was cancelled by the user: --cancel-after 500.")
+      assert.isFalse(rows.has("never"))
+      assert.include(command.stdout, "The run was cancelled by the user: --cancel-after 500.")
+      assert.include(command.stdout, "Calls of the plan that were not made any more: never.")
       assert.isFalse(fs.existsSync(path.join(folder, "never.txt")))
       assertNothingLeft(command)
     })
@@ -207,10 +215,8 @@ describe("a plan from a file", () => {
       const { file, folder } = yield* writePlan([bash("touch started"), bash("touch started")])
       const { exitCode, stdout } = yield* runHere("run", file, "--workspace", folder, "--cancel-after", "0", "--json")
       assert.strictEqual(exitCode, 0)
-      assert.deepStrictEqual(
-        JSON.parse(stdout).calls.map(({ code }: any) => code),
-        ["ABORTED_BEFORE_DISPATCH", "ABORTED_BEFORE_DISPATCH"]
-      )
+      const { calls, notMade } = JSON.parse(stdout)
+      assert.deepStrictEqual([calls, notMade], [[], ["call_1", "call_2"]])
       assert.isFalse(fs.existsSync(path.join(folder, "started")))
     })
   )
@@ -238,7 +244,7 @@ describe("a plan from a file", () => {
           ["before", "ABORTED_BEFORE_DISPATCH", "not-started"],
           ["gated", "ABORTED_BEFORE_DISPATCH", "not-started"],
           ["dispatching", "ABORTED", "interrupted"],
-          ["settled", "ABORTED", "completed"],
+          ["settled", "OK", "completed"],
           ["reviewed", "OK", "completed"],
           ["after", "OK", "completed"]
         ]
@@ -293,8 +299,8 @@ describe.concurrent("signals", () => {
       const rows = rowsOf(command.stdout)
       assert.deepStrictEqual(rows.get("stubborn")?.slice(1, 4), ["ABORTED", "yes", "interrupted"])
       assert.isAtLeast(Number.parseInt(rows.get("stubborn")?.[4] ?? "", 10), 350)
-      assert.deepStrictEqual(rows.get("next")?.slice(1, 4), ["ABORTED_BEFORE_DISPATCH", "no", "not-started"])
-      assert.include(command.stdout, "The plan was cancelled by the user: Ctrl-C.")
+      assert.isFalse(rows.has("next"))
+      assert.include(command.stdout, "The run was cancelled by the user: Ctrl-C.")
       assert.isFalse(fs.existsSync(path.join(folder, "next")))
       assertNothingLeft(command)
     })

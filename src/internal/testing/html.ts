@@ -1,7 +1,7 @@
 /**
  * Draws the timeline of a failure as a page of HTML: one string, nothing to load, every name in it escaped.
  */
-import { createHash } from "node:crypto"
+import { escapeHtml, htmlPage } from "../htmlPage.js"
 import type { Entry } from "./run.js"
 import { lanesOf, markOf, telling, wordingOf } from "./timeline.js"
 
@@ -44,20 +44,6 @@ const maxRows = 1_000
 const maxLanes = 40
 const others = "other fibers"
 
-const entities: { readonly [sign: string]: string } = {
-  "&": "&amp;",
-  "<": "&lt;",
-  ">": "&gt;",
-  '"': "&quot;",
-  "'": "&#39;"
-}
-
-// Control characters may not stand in HTML, not even escaped.
-const forbidden = /[^\P{Cc}\n\t]/gu
-
-const escape = (text: string): string =>
-  text.replaceAll(forbidden, "\uFFFD").replaceAll(/[&<>"']/g, (sign) => entities[sign] ?? sign)
-
 const style = `
 :root { color-scheme: light dark; --line: #8884; --window: #f5a62333; --fault: #d0021b; --switch: #0b7fd4; }
 body { font: 14px/1.45 system-ui, sans-serif; margin: 2rem; }
@@ -81,11 +67,6 @@ document.getElementById("copy").addEventListener("click", (event) => {
   navigator.clipboard.writeText(text).then(() => { event.target.textContent = "copied"; });
 });
 `
-
-const hashOf = (text: string): string => `'sha256-${createHash("sha256").update(text).digest("base64")}'`
-
-// Should a name ever get through, nothing of it is run or loaded.
-const policy = `default-src 'none'; style-src ${hashOf(style)}; script-src ${hashOf(script)}`
 
 /** An entry with the number of the step within its fiber, as schedules count. */
 interface Counted extends Entry {
@@ -115,8 +96,8 @@ const row = (lanes: ReadonlyArray<string>, entry: Counted): string => {
   const cells = lanes.map((name) => `<td class="lane">${name === lane ? markOf(entry) : ""}</td>`).join("")
   const text = isOther ? `${entry.label}: ${wordingOf(entry)}` : wordingOf(entry)
   const title =
-    entry.kind === "step" ? ` title="${escape(`step ${entry.count} of ${entry.label}: ${entry.text}`)}"` : ""
-  return `<tr class="${classes}"${title}><td class="step">${entry.step}</td>${cells}<td>${escape(text)}</td></tr>`
+    entry.kind === "step" ? ` title="${escapeHtml(`step ${entry.count} of ${entry.label}: ${entry.text}`)}"` : ""
+  return `<tr class="${classes}"${title}><td class="step">${entry.step}</td>${cells}<td>${escapeHtml(text)}</td></tr>`
 }
 
 const draw = (drawing: Drawing): string => {
@@ -124,10 +105,10 @@ const draw = (drawing: Drawing): string => {
   const shown = all.slice(-maxRows)
   const names = lanesOf(shown)
   const lanes = names.length <= maxLanes ? names : [...names.slice(0, maxLanes - 1), others]
-  const head = lanes.map((lane) => `<th class="lane" scope="col">${escape(lane)}</th>`).join("")
+  const head = lanes.map((lane) => `<th class="lane" scope="col">${escapeHtml(lane)}</th>`).join("")
   const folded = all.length - shown.length
   return [
-    `<h2>${escape(drawing.title)}</h2>`,
+    `<h2>${escapeHtml(drawing.title)}</h2>`,
     ...(folded > 0 ? [`<p>${folded} earlier lines are left out.</p>`] : []),
     "<table>",
     `<thead><tr><th class="step" scope="col">step</th>${head}<th scope="col">what happened</th></tr></thead>`,
@@ -140,24 +121,16 @@ const draw = (drawing: Drawing): string => {
 
 /** @internal */
 export const drawPage = ({ drawings, problem, remarks, replay, title }: Page): string =>
-  [
-    "<!DOCTYPE html>",
-    `<html lang="en">`,
-    "<head>",
-    `<meta charset="utf-8" />`,
-    `<meta http-equiv="Content-Security-Policy" content="${escape(policy)}" />`,
-    `<title>${escape(title)}</title>`,
-    `<style>${style}</style>`,
-    "</head>",
-    "<body>",
-    `<h1>✗ ${escape(problem)}</h1>`,
-    ...(replay === undefined
-      ? []
-      : [`<p>Replay: <code id="replay">${escape(replay)}</code> <button id="copy" type="button">copy</button></p>`]),
-    ...remarks.map((remark) => `<p>${escape(remark)}</p>`),
-    ...drawings.map(draw),
-    ...(replay === undefined ? [] : [`<script>${script}</script>`]),
-    "</body>",
-    "</html>",
-    ""
-  ].join("\n")
+  htmlPage({
+    title,
+    style,
+    script: replay === undefined ? undefined : script,
+    body: [
+      `<h1>✗ ${escapeHtml(problem)}</h1>`,
+      ...(replay === undefined
+        ? []
+        : [`<p>Replay: <code id="replay">${escapeHtml(replay)}</code> <button id="copy" type="button">copy</button></p>`]),
+      ...remarks.map((remark) => `<p>${escapeHtml(remark)}</p>`),
+      ...drawings.map(draw)
+    ]
+  })

@@ -162,7 +162,7 @@ export class CallState implements AttemptHost, InFlight {
 
   /** Cancels, and says whether that may still show in the result: it is the first cause, and nothing is fixed yet. */
   cancel(cause: CancelCause.CancelCause): boolean {
-    const isOpen = order[this.phase] < order.reviewed
+    const isOpen = order[this.phase] < order.reviewed && !this.isKept // L8: a success that is kept is fixed
     return this.owner.cancel(cause) && isOpen
   }
 

@@ -1,0 +1,146 @@
+/**
+ * Reads what a person types: lines, answers to questions, Ctrl-C and the end of the input.
+ *
+ * On a terminal there is a prompt, which what is written by others goes above. Ctrl-C is then a key and no signal: it
+ * reaches nobody but us.
+ */
+import * as readline from "node:readline"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Queue from "effect/Queue"
+import type * as Scope from "effect/Scope"
+import type { Output, Region } from "./output.js"
+
+/** What comes from a person. */
+export type Input =
+  | { readonly _tag: "Line"; readonly line: string }
+  | { readonly _tag: "Interrupt" }
+  /** There will be no more. */
+  | { readonly _tag: "End" }
+  /** Not from a person: the program is to end. */
+  | { readonly _tag: "Leave" }
+
+/** Where a person types. */
+export interface Terminal {
+  readonly inputs: Queue.Queue<Input>
+  /**
+   * Asks, and waits for the line that is typed next: `undefined` where there will be none. An interruption withdraws the
+   * question.
+   */
+  readonly ask: (question: string) => Effect.Effect<string | undefined>
+  /** Says in the prompt what is going on. */
+  readonly setStatus: (status: string) => void
+  /** Reads no more: the terminal is as it was, and Ctrl-C a signal. */
+  readonly close: Effect.Effect<void>
+}
+
+/** The streams of a terminal, as a process has them. */
+export interface Streams {
+  readonly stdin: NodeJS.ReadStream
+  readonly stdout: NodeJS.WriteStream
+}
+
+/** Makes the key Ctrl-C what it is elsewhere. */
+export const signalInterrupt = (): void => {
+  process.kill(process.pid, "SIGINT")
+}
+
+/** The questions that wait for a line, in the order in which they were asked: the first one is shown. */
+class Questions {
+  private readonly waiting: Array<{ readonly text: string; readonly answer: Deferred.Deferred<string | undefined> }> =
+    []
+  isOver = false
+
+  get shown(): string | undefined {
+    return this.waiting[0]?.text
+  }
+
+  /** Whether somebody waited for the line. */
+  answer(line: string): boolean {
+    const question = this.waiting.shift()
+    if (question === undefined) return false
+    Deferred.unsafeDone(question.answer, Effect.succeed(line))
+    return true
+  }
+
+  end(): void {
+    this.isOver = true
+    for (const { answer } of this.waiting.splice(0)) Deferred.unsafeDone(answer, Effect.succeed(undefined))
+  }
+
+  ask(text: string, onChange: () => void): Effect.Effect<string | undefined> {
+    return Effect.suspend(() => {
+      if (this.isOver) return Effect.succeed(undefined)
+      return Effect.flatMap(Deferred.make<string | undefined>(), (answer) => {
+        const question = { text, answer }
+        this.waiting.push(question)
+        onChange()
+        const withdraw = Effect.sync(() => {
+          const at = this.waiting.indexOf(question)
+          if (at !== -1) this.waiting.splice(at, 1)
+          onChange()
+        })
+        return Effect.ensuring(Deferred.await(answer), withdraw)
+      })
+    })
+  }
+}
+
+/** Reads until the scope closes, after which the terminal is as it was. Ctrl-C is an input, unless it is taken here. */
+export const open = (
+  output: Output,
+  { stdin: input, stdout: screen }: Streams,
+  onInterrupt?: () => void
+): Effect.Effect<Terminal, never, Scope.Scope> =>
+  Effect.gen(function* () {
+    const inputs = yield* Queue.unbounded<Input>()
+    const questions = new Questions()
+    const isTerminal = input.isTTY === true && screen.isTTY === true
+    let status = ""
+    const reader = yield* Effect.acquireRelease(
+      Effect.sync(() =>
+        readline.createInterface({ input, output: isTerminal ? screen : undefined, terminal: isTerminal })
+      ),
+      (reader) => Effect.sync(() => reader.close())
+    )
+    const prompt: Region = {
+      erase: () => {
+        readline.moveCursor(screen, 0, -reader.getCursorPos().rows)
+        readline.cursorTo(screen, 0)
+        readline.clearScreenDown(screen)
+      },
+      draw: () => {
+        reader.setPrompt(questions.shown ?? `${status}> `)
+        reader.prompt(true)
+      }
+    }
+    const redraw = (): void => {
+      if (!isTerminal || questions.isOver) return
+      prompt.erase()
+      prompt.draw()
+    }
+    reader.on("line", (line) => {
+      if (!questions.answer(line)) Queue.unsafeOffer(inputs, { _tag: "Line", line })
+      if (isTerminal) prompt.draw()
+    })
+    reader.on("SIGINT", onInterrupt ?? (() => void Queue.unsafeOffer(inputs, { _tag: "Interrupt" })))
+    reader.on("close", () => {
+      questions.end()
+      output.setPrompt(undefined)
+      Queue.unsafeOffer(inputs, { _tag: "End" })
+    })
+    if (isTerminal) output.setPrompt(prompt)
+    return {
+      inputs,
+      ask: (question) => {
+        if (!isTerminal) output.complain(question)
+        return questions.ask(question, redraw)
+      },
+      setStatus: (text) => {
+        if (status === text) return
+        status = text
+        redraw()
+      },
+      close: Effect.sync(() => reader.close())
+    }
+  })
