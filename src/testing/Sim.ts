@@ -9,7 +9,7 @@
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import type * as Fiber from "effect/Fiber"
-import { interruptWith, waitFor } from "../internal/testing/faults.js"
+import { interruptWith, untilEnd, waitFor } from "../internal/testing/faults.js"
 
 /**
  * What is known of something that happens.
@@ -29,7 +29,8 @@ export interface Happening {
  * @category services
  */
 export interface Service {
-  readonly addFault: (name: string, happen: () => void, options?: Happening) => void
+  /** The returned function withdraws it, for when it would come too late to do anything. */
+  readonly addFault: (name: string, happen: () => void, options?: Happening) => () => void
   readonly addExternal: (
     name: string,
     outcomes: ReadonlyArray<string>,
@@ -54,13 +55,18 @@ export class Sim extends Context.Tag("quiesce/testing/Sim")<Sim, Service>() {}
 const withSim = <A>(f: (sim: Service) => A): Effect.Effect<A, never, Sim> => Effect.map(Sim, f)
 
 /**
- * Allows the explorer to interrupt `fiber`, once, before any of its steps or while it waits.
+ * Allows the explorer to interrupt `fiber`, once, before any step of any fiber or while it waits, until it has ended.
  *
  * @since 0.1.0
  * @category testing
  */
 export const interrupt = (fiber: Fiber.RuntimeFiber<any, any>, name = "interrupt"): Effect.Effect<void, never, Sim> =>
-  withSim((sim) => sim.addFault(name, () => interruptWith(fiber), { onlyTells: true }))
+  withSim((sim) =>
+    untilEnd(
+      fiber,
+      sim.addFault(name, () => interruptWith(fiber), { onlyTells: true })
+    )
+  )
 
 /**
  * Allows the explorer to abort `controller`, once, at any step of any fiber.
@@ -69,7 +75,7 @@ export const interrupt = (fiber: Fiber.RuntimeFiber<any, any>, name = "interrupt
  * @category testing
  */
 export const abort = (controller: AbortController, reason?: unknown, name = "abort"): Effect.Effect<void, never, Sim> =>
-  withSim((sim) => sim.addFault(name, () => controller.abort(reason)))
+  withSim((sim) => void sim.addFault(name, () => controller.abort(reason)))
 
 /**
  * Allows the explorer to do something else that need not happen: cancel a call, close a scope, crash a server. `happen`
@@ -79,7 +85,7 @@ export const abort = (controller: AbortController, reason?: unknown, name = "abo
  * @category testing
  */
 export const fault = (name: string, happen: () => void): Effect.Effect<void, never, Sim> =>
-  withSim((sim) => sim.addFault(name, happen))
+  withSim((sim) => void sim.addFault(name, happen))
 
 // It could never happen, and would look like a deadlock of the program.
 const withoutOutcome = (name: string): string => `"${name}" has no outcome: name at least one, such as { ok: ... }`

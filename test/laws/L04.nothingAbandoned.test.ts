@@ -52,7 +52,7 @@ describe("L4 nothing abandoned", () => {
           )
         )
       )
-      sim.addFault("interrupt", () => owner.unsafeInterruptAsFork(owner.id()))
+      owner.addObserver(sim.addFault("interrupt", () => owner.unsafeInterruptAsFork(owner.id())))
       const exit = yield* Effect.exit(owner)
       assert.deepStrictEqual([...witness.alive], [], "L4: the operation still runs")
       return exit._tag

@@ -62,10 +62,11 @@ describe("L9 hand-over", () => {
       )
       const fiber = yield* Sim.fork("caller")(Cancellation.ownSignal(answered, controller.signal))
       let struck = false
-      sim.addFault("interrupt", () => {
+      const withdraw = sim.addFault("interrupt", () => {
         struck = true
         fiber.unsafeInterruptAsFork(fiber.id())
       })
+      fiber.addObserver(withdraw)
       sim.addFault("signal", () => {
         struck = true
         controller.abort(reason)
@@ -156,7 +157,7 @@ describe("L9 hand-over", () => {
           )
       })
       const fiber = yield* Sim.fork("caller")(Cancellation.own(Effect.provide(start, context)))
-      sim.addFault("interrupt", () => fiber.unsafeInterruptAsFork(fiber.id()))
+      fiber.addObserver(sim.addFault("interrupt", () => fiber.unsafeInterruptAsFork(fiber.id())))
       const exit = yield* Fiber.await(fiber)
       const tasks = Context.get(context, Task.Task)
       const listed = yield* tasks.list
@@ -214,7 +215,7 @@ describe("L9 hand-over", () => {
       sim.addFault("kill", () => {
         killed = Effect.runSync(tasks.kill(id))
       })
-      sim.addFault("give up", () => fiber.unsafeInterruptAsFork(fiber.id()))
+      fiber.addObserver(sim.addFault("give up", () => fiber.unsafeInterruptAsFork(fiber.id())))
       const exit = yield* Fiber.await(fiber)
       assert.isFalse(aliveAtAnswer, "L3: settled before it was quiet")
       const last = yield* Cancellation.own(tasks.wait(id))

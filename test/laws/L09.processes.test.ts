@@ -37,7 +37,7 @@ const caller = <A, E>(effect: Effect.Effect<A, E, Cancellation.Cancellation>, al
       })
     )
     const fiber = yield* Sim.fork("caller")(Cancellation.ownSignal(answered, controller.signal))
-    sim.addFault("interrupt", () => fiber.unsafeInterruptAsFork(fiber.id()))
+    fiber.addObserver(sim.addFault("interrupt", () => fiber.unsafeInterruptAsFork(fiber.id())))
     sim.addFault("signal", () => controller.abort(reason))
     return { fiber, atAnswer: () => atAnswer, answeredAt: () => answeredAt }
   })
@@ -124,7 +124,7 @@ describe("L9 processes", () => {
       sim.addFault("kill", () => {
         wasFirst = Effect.runSync(handle.kill(user))
       })
-      sim.addFault("give up", () => fiber.unsafeInterruptAsFork(fiber.id()))
+      fiber.addObserver(sim.addFault("give up", () => fiber.unsafeInterruptAsFork(fiber.id())))
       const exit = yield* Fiber.await(fiber)
       const ending = yield* Cancellation.own(handle.awaitExit)
       assert.deepStrictEqual(alive(), [], "L3: it is alive")
@@ -177,7 +177,7 @@ describe("L9 processes", () => {
       const first = yield* Sim.fork("first")(Effect.exit(Cancellation.own(session.send("work"))))
       const second = yield* Sim.fork("second")(Cancellation.own(Effect.exit(session.send("work"))))
       sim.addFault("close", () => void Effect.runFork(Cancellation.own(session.close)))
-      sim.addFault("give up", () => second.unsafeInterruptAsFork(second.id()))
+      second.addObserver(sim.addFault("give up", () => second.unsafeInterruptAsFork(second.id())))
       const exits = [yield* Fiber.join(first), yield* Effect.map(Fiber.await(second), Exit.flatten)]
       const told = yield* Effect.forEach(exits, (exit) =>
         Exit.isSuccess(exit)

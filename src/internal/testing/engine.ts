@@ -81,11 +81,15 @@ export class Engine<Program, Exit> {
 
   // What the program sees, through `Sim`.
 
-  addFault(name: string, happen: () => void, onlyTells = false): void {
+  addFault(name: string, happen: () => void, onlyTells = false): () => void {
     this.order?.touch()
     const key = this.unique(`!${clean(name)}`)
     this.faults.set(key, happen)
     if (onlyTells) this.onlyTell.add(key)
+    return () => {
+      this.order?.touch()
+      this.faults.delete(key)
+    }
   }
 
   addExternal(

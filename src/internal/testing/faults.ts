@@ -11,6 +11,14 @@ export const interruptWith = (fiber: Fiber.RuntimeFiber<unknown, unknown>): void
   fiber.unsafeInterruptAsFork(FiberId.none)
 
 /**
+ * Withdraws a fault when the fiber that it concerns has ended: it would only be run again and again where it does nothing.
+ *
+ * @internal
+ */
+export const untilEnd = (fiber: Fiber.RuntimeFiber<unknown, unknown>, withdraw: () => void): void =>
+  fiber.addObserver(withdraw)
+
+/**
  * Waits for what `register` is told; an interruption withdraws it.
  *
  * @internal

@@ -54,11 +54,23 @@ const total =
     }
   }
 
+// Compiling a schema costs more than all the rest of a runtime, and a host may make a runtime for each session.
+const decoders = new WeakMap<Schema.Schema.AnyNoContext, Parse>()
+
 /**
  * Decodes parameters: what that builds is frozen, so that one attempt cannot change what the next one gets. The schema
  * itself says what is wrong, and has the last word: a filter of its author's may want to write.
  */
 const decodeFrozen = (parameters: Schema.Schema.AnyNoContext): Parse => {
+  let decode = decoders.get(parameters)
+  if (decode === undefined) {
+    decode = compileFrozen(parameters)
+    decoders.set(parameters, decode)
+  }
+  return decode
+}
+
+const compileFrozen = (parameters: Schema.Schema.AnyNoContext): Parse => {
   const frozen = total(ParseResult.decodeUnknownEither(freezingWhatItBuilds(parameters)))
   const plain = total(ParseResult.decodeUnknownEither(parameters, { errors: "all" }))
   return (json) => {
