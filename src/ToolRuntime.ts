@@ -366,12 +366,61 @@ const toService = (runtime: RuntimeState<CallState>): Service => ({
   awaitIdle: Effect.suspend(() => runtime.awaitIdle())
 })
 
+/** What a runtime with these tools and policies needs of its surroundings. */
+type Needed<T extends Tool.Any, P extends Policy.Any> = Exclude<Tool.Requirements<T> | Policy.Requirements<P>, Provided>
+
 /**
- * Layer of a runtime.
+ * Makes a runtime that lasts as long as the scope.
  *
  * It needs what the handlers and policies need, except what the runtime itself provides (`Provided`), and captures it
- * once. It asks `Approval` where that is in context. When the layer is released, calls in flight are cancelled with
- * `Disposed` and awaited, and what is executed later ends as `ABORTED_BEFORE_DISPATCH`.
+ * once. It asks `Approval` where that is in context. When the scope closes, calls in flight are cancelled with `Disposed`
+ * and awaited, and what is executed later ends as `ABORTED_BEFORE_DISPATCH`.
+ *
+ * @example
+ * ```ts
+ * import * as assert from "node:assert"
+ * import { Effect } from "effect"
+ * import { Cancellation, ToolRuntime } from "quiesce"
+ *
+ * const program = Effect.gen(function* () {
+ *   const runtime = yield* ToolRuntime.make()
+ *   return yield* Cancellation.own(runtime.execute({ id: "call_1", name: "nope", parameters: {} }))
+ * })
+ * const result = await Effect.runPromise(Effect.scoped(program))
+ * assert.ok(result._tag === "Failure")
+ * ```
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const make = <T extends Tool.Any = never, P extends Policy.Any = never>(
+  options: Options<T, P> = {}
+): Effect.Effect<Service, never, Scope.Scope | Needed<T, P>> =>
+  Effect.gen(function* () {
+    const captured = (yield* Effect.context<Needed<T, P>>()) as Context.Context<never>
+    const origin = yield* Effect.withFiberRuntime<ReturnType<typeof originOf>>((fiber, status) =>
+      Effect.succeed(originOf(fiber, status))
+    )
+    const approval = Option.getOrUndefined(Context.getOption(captured as Context.Context<Approval>, Approval))
+    const registry = new Registry(
+      options.toolTimeouts === false ? undefined : { policy: Policy.timeout, context: captured, agent: undefined }
+    )
+    for (const tool of options.toolkit?.tools.values() ?? []) registry.addTool(registerTool(tool, captured))
+    for (const policy of options.policies ?? []) registry.addPolicy({ policy, context: captured, agent: undefined })
+    const runtime = new RuntimeState<CallState>({
+      registry,
+      approval: approval === undefined ? undefined : { service: approval, context: captured },
+      warnAfterMillis: timerMillis(options.warnAfter ?? "10 seconds", "warnAfter"),
+      provideTo: (services) => services.set(ToolRuntime.key, service),
+      origin
+    })
+    const service = toService(runtime)
+    yield* Effect.addFinalizer(() => runtime.close())
+    return service
+  })
+
+/**
+ * Layer of a runtime, as `make` makes it. It ends when the layer is released.
  *
  * @example
  * ```ts
@@ -400,33 +449,8 @@ const toService = (runtime: RuntimeState<CallState>): Service => ({
  */
 export const layer = <T extends Tool.Any = never, P extends Policy.Any = never>(
   options: Options<T, P> = {}
-): Layer.Layer<ToolRuntime, never, Exclude<Tool.Requirements<T> | Policy.Requirements<P>, Provided>> =>
-  Layer.scoped(
-    ToolRuntime,
-    Effect.gen(function* () {
-      const context = yield* Effect.context<Exclude<Tool.Requirements<T> | Policy.Requirements<P>, Provided>>()
-      const captured = context as Context.Context<never>
-      const origin = yield* Effect.withFiberRuntime<ReturnType<typeof originOf>>((fiber, status) =>
-        Effect.succeed(originOf(fiber, status))
-      )
-      const approval = Option.getOrUndefined(Context.getOption(captured as Context.Context<Approval>, Approval))
-      const registry = new Registry(
-        options.toolTimeouts === false ? undefined : { policy: Policy.timeout, context: captured, agent: undefined }
-      )
-      for (const tool of options.toolkit?.tools.values() ?? []) registry.addTool(registerTool(tool, captured))
-      for (const policy of options.policies ?? []) registry.addPolicy({ policy, context: captured, agent: undefined })
-      const runtime = new RuntimeState<CallState>({
-        registry,
-        approval: approval === undefined ? undefined : { service: approval, context: captured },
-        warnAfterMillis: timerMillis(options.warnAfter ?? "10 seconds", "warnAfter"),
-        provideTo: (services) => services.set(ToolRuntime.key, service),
-        origin
-      })
-      const service = toService(runtime)
-      yield* Effect.addFinalizer(() => runtime.close())
-      return service
-    })
-  ) as Layer.Layer<ToolRuntime, never, Exclude<Tool.Requirements<T> | Policy.Requirements<P>, Provided>>
+): Layer.Layer<ToolRuntime, never, Needed<T, P>> =>
+  Layer.scoped(ToolRuntime, make(options)) as Layer.Layer<ToolRuntime, never, Needed<T, P>>
 
 /**
  * Runs a call and waits for its result. See `Service.execute`.

@@ -75,7 +75,9 @@ export interface Options<T extends Tool.Any, P extends Policy.Any> {
     readonly toolTimeouts?: boolean | undefined;
     readonly warnAfter?: Duration.DurationInput | undefined;
 }
-export declare const layer: <T extends Tool.Any = never, P extends Policy.Any = never>(options?: Options<T, P>) => Layer.Layer<ToolRuntime, never, Exclude<Tool.Requirements<T> | Policy.Requirements<P>, Provided>>;
+type Needed<T extends Tool.Any, P extends Policy.Any> = Exclude<Tool.Requirements<T> | Policy.Requirements<P>, Provided>;
+export declare const make: <T extends Tool.Any = never, P extends Policy.Any = never>(options?: Options<T, P>) => Effect.Effect<Service, never, Scope.Scope | Needed<T, P>>;
+export declare const layer: <T extends Tool.Any = never, P extends Policy.Any = never>(options?: Options<T, P>) => Layer.Layer<ToolRuntime, never, Needed<T, P>>;
 export declare const execute: (call: ToolCall.ToolCall) => Effect.Effect<ToolResult.ToolResult, never, ToolRuntime | Cancellation>;
 export declare const start: (call: ToolCall.ToolCall) => Effect.Effect<RunningCall, never, ToolRuntime | Cancellation>;
 export {};

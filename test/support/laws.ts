@@ -5,7 +5,7 @@
  * docs/laws.md. `EXPLORE_DEPTH=nightly` goes deeper: one more preemption, and every operation a place to depart at.
  */
 import { assert, it } from "@effect/vitest"
-import { Context, Effect, Exit, Fiber, Layer, Schema, Scope } from "effect"
+import { Effect, Exit, Fiber, Schema, Scope } from "effect"
 import {
   CancelCause,
   Cancellation,
@@ -182,9 +182,10 @@ export const world = (
 ): Effect.Effect<World, never, Sim.Sim> =>
   Effect.gen(function* () {
     const scope = yield* Scope.make()
-    const layer = ToolRuntime.layer({ toolkit: Toolkit.make(...tools), policies: [...policies, witness.observer] })
-    const context = yield* Layer.buildWithScope(layer as Layer.Layer<ToolRuntime.ToolRuntime, never, Sim.Sim>, scope)
-    return { runtime: Context.get(context, ToolRuntime.ToolRuntime), release: Scope.close(scope, Exit.void) }
+    // Not by its layer: building that takes a hundred steps in which there is nothing to decide.
+    const made = ToolRuntime.make({ toolkit: Toolkit.make(...tools), policies: [...policies, witness.observer] })
+    const runtime = yield* Scope.extend(made as Effect.Effect<ToolRuntime.Service, never, Sim.Sim | Scope.Scope>, scope)
+    return { runtime, release: Scope.close(scope, Exit.void) }
   })
 
 /** How a call is cancelled. Each is a fault: it may strike once, before any operation of any fiber. */

@@ -5,7 +5,7 @@ export interface Happening {
     readonly onlyTells?: boolean | undefined;
 }
 export interface Service {
-    readonly addFault: (name: string, happen: () => void, options?: Happening) => void;
+    readonly addFault: (name: string, happen: () => void, options?: Happening) => () => void;
     readonly addExternal: (name: string, outcomes: ReadonlyArray<string>, happen: (outcome: string) => void, options?: Happening) => () => void;
     readonly note: (text: string) => void;
     readonly event: (tag: string) => void;

@@ -83,7 +83,7 @@ export class Effect3Driver<A, E> implements Driver<Effect.Effect<A, E>, Exit.Exi
   private roots = 0
   private last: Controlled | undefined
   private readonly names = new Map<Controlled, string>()
-  private readonly outsiders = new WeakSet<AnyFiber>()
+  private readonly outsiders = new Set<AnyFiber>()
   /** Fibers with a lower number are older than the run. */
   private firstId = 0
   private refs: (refs: FiberRefs.FiberRefs) => FiberRefs.FiberRefs = (refs) => refs
