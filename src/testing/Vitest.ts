@@ -15,7 +15,9 @@ import type * as Scope from "effect/Scope"
 import type * as TestServices from "effect/TestServices"
 import type { TestContext, TestOptions } from "vitest"
 import * as Cancellation from "../Cancellation.js"
+import { deepened, isNightly } from "../internal/testing/nightly.js"
 import * as Explore from "./Explore.js"
+import type * as Invariant from "./Invariant.js"
 import type { Sim } from "./Sim.js"
 
 /**
@@ -28,17 +30,29 @@ import type { Sim } from "./Sim.js"
 export type Scenario<A, E> = Effect.Effect<A, E, Sim | Scope.Scope> | (() => Effect.Effect<A, E, Sim | Scope.Scope>)
 
 /**
- * Defines a test that explores a scenario.
+ * How a test explores: the options of `Explore.check`, but for the invariants, which have a place of their own.
  *
  * @since 0.1.0
  * @category models
  */
-export type ExploreTest = <A, E>(
-  name: string,
-  scenario: Scenario<A, E>,
-  options?: Explore.Options<A, E>,
-  timeout?: number | TestOptions
-) => void
+export type ExploreOptions = Omit<Explore.Options<never, never>, "invariants">
+
+/**
+ * Defines a test that explores a scenario, and holds invariants against each of its runs, if there are any.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface ExploreTest {
+  <A, E>(name: string, scenario: Scenario<A, E>, options?: ExploreOptions, timeout?: number | TestOptions): void
+  <A, E>(
+    name: string,
+    scenario: Scenario<A, E>,
+    invariants: ReadonlyArray<Invariant.Invariant<A, E>>,
+    options?: ExploreOptions,
+    timeout?: number | TestOptions
+  ): void
+}
 
 /**
  * Defines tests that explore, as `it.effect` defines tests that run once.
@@ -46,8 +60,7 @@ export type ExploreTest = <A, E>(
  * @since 0.1.0
  * @category models
  */
-export interface ExploreTester {
-  <A, E>(name: string, scenario: Scenario<A, E>, options?: Explore.Options<A, E>, timeout?: number | TestOptions): void
+export interface ExploreTester extends ExploreTest {
   readonly only: ExploreTest
   readonly skip: ExploreTest
   readonly skipIf: (condition: unknown) => ExploreTest
@@ -82,8 +95,12 @@ export interface Methods extends Vitest.Methods {
    * Explores a scenario with `Explore.check`, in real time. Default timeout: 60 seconds.
    *
    * The test fails with the schedule and the timeline of the first failure. `EXPLORE_REPLAY='x1/...' vitest -t name` runs
-   * that schedule only, and `EXPLORE_HTML=folder` writes the timeline into a file, too, which the message names. A search that ends before its bound is exhausted fails too, unless `maxSchedules` or `sample` says
-   * that this is wanted. How many schedules were run is an annotation of the test.
+   * that schedule only, and `EXPLORE_HTML=folder` writes the timeline into a file, too, which the message names. A search
+   * that ends before its bound is exhausted fails too, unless `maxSchedules` or `sample` says that this is wanted. How many
+   * schedules were run is an annotation of the test.
+   *
+   * `EXPLORE_DEPTH=nightly` goes deeper, for an hour at most: one more preemption, up to 200,000 schedules, or ten times as
+   * many runs of a `sample`. What it could not exhaust it says in its annotation, and does not fail for it.
    */
   readonly explore: ExploreTester
   /**
@@ -94,14 +111,15 @@ export interface Methods extends Vitest.Methods {
 }
 
 const aMinute = 60_000
+const anHour = 60 * aMinute
 
 const withDefault = (timeout: number | TestOptions | undefined): number | TestOptions =>
   typeof timeout === "object" ? { timeout: aMinute, ...timeout } : (timeout ?? aMinute)
 
 // Nobody reads the report of a test that passes, so it may not pass without having looked at everything.
-const demandComplete = <A, E>(
+const demandComplete = (
   report: Explore.Report,
-  { maxSchedules, sample }: Explore.Options<A, E>
+  { maxSchedules, sample }: ExploreOptions
 ): Effect.Effect<void, Explore.ExploreFailure> => {
   const isReplay = report.schedules === 1
   if (report.complete || isReplay || maxSchedules !== undefined || sample !== undefined) return Effect.void
@@ -120,20 +138,33 @@ const fullName = ({ task }: TestContext): string => {
   return names.filter((name) => name !== "").join(" ")
 }
 
+type Timeout = number | TestOptions | undefined
+
+type Plain = readonly [options?: ExploreOptions | undefined, timeout?: Timeout]
+
+type WithInvariants<A, E> = readonly [invariants: ReadonlyArray<Invariant.Invariant<A, E>>, ...Plain]
+
+const hasInvariants = <A, E>(given: Plain | WithInvariants<A, E>): given is WithInvariants<A, E> =>
+  Array.isArray(given[0])
+
 const exploring =
   (test: Vitest.Test<never>): ExploreTest =>
-  (name, scenario, options = {}, timeout) =>
+  <A, E>(name: string, scenario: Scenario<A, E>, ...given: Plain | WithInvariants<A, E>) => {
+    const [invariants, asked = {}, timeout] = hasInvariants(given) ? given : ([[], ...given] as const)
+    const options = isNightly() ? deepened(asked) : asked
     test(
       name,
       (context) => {
         const explored = Effect.isEffect(scenario) ? scenario : Effect.suspend(scenario)
-        return Effect.flatMap(Explore.check(explored, { name: fullName(context), ...options }), (report) => {
+        const checked = Explore.check(explored, { name: fullName(context), ...options, invariants })
+        return Effect.flatMap(checked, (report) => {
           annotate(context, report)
           return demandComplete(report, options)
         })
       },
-      withDefault(timeout)
+      isNightly() ? anHour : withDefault(timeout)
     )
+  }
 
 const explore: ExploreTester = Object.assign(exploring(live), {
   only: exploring(live.only),
@@ -190,7 +221,7 @@ const inheriting: Vitest.Methods = Object.setPrototypeOf(
  * import { assert, describe } from "@effect/vitest"
  * import { Effect, Fiber, Ref } from "effect"
  * import { CancelCause, Cancellation, Toolkit, ToolRuntime } from "quiesce"
- * import { Sim, Tools } from "quiesce/testing"
+ * import { Invariant, Sim, Tools } from "quiesce/testing"
  * import { it } from "quiesce/testing/Vitest"
  *
  * describe("counter", () => {
@@ -200,9 +231,10 @@ const inheriting: Vitest.Methods = Object.setPrototypeOf(
  *       const increment = yield* Effect.fork(Ref.update(ref, (n) => n + 1))
  *       yield* Sim.interrupt(increment)
  *       yield* Ref.update(ref, (n) => n + 1)
+ *       yield* Sim.event("updated")
  *       yield* Fiber.await(increment)
  *       return String(yield* Ref.get(ref))
- *     }), { expect: ["1", "2"] })
+ *     }), [Invariant.exactlyOnce("updated")], { expect: ["1", "2"] })
  *
  *   it.owned("waits for a tool that ignores its cancellation", () =>
  *     Effect.gen(function* () {

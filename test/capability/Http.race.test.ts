@@ -3,6 +3,7 @@ import { Cause, Clock, Effect, Exit, Fiber, Schedule, Stream } from "effect"
 import { Cancellation } from "quiesce"
 import { Http } from "quiesce/capability"
 import { Explore, ScriptedHttp, Sim } from "quiesce/testing"
+import { deepened, isNightly } from "../support/depth.js"
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text)
 
@@ -62,12 +63,14 @@ const explore = (
     name,
     () =>
       Effect.gen(function* () {
-        const reports = yield* Effect.forEach(within, (options) => Explore.check(scenario, options))
-        for (const { bound, complete } of reports) assert.isTrue(complete, bound)
+        const reports = yield* Effect.forEach(within, (options) =>
+          Explore.check(scenario, isNightly() ? deepened(options) : options)
+        )
+        for (const { bound, complete } of reports) assert.isTrue(complete || isNightly(), bound)
         const seen = new Set(reports.flatMap(({ outcomes }) => [...outcomes.keys()]))
         assert.sameMembers([...seen], [...expect], "the outcomes that there are")
       }),
-    180_000
+    isNightly() ? 3_600_000 : 180_000
   )
 
 const answers = Sim.external("server", {

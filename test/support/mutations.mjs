@@ -769,8 +769,8 @@ const mutations = [
   {
     law: "L3 streams in clean-up",
     file: "src/internal/capability/fileSystem/ownedStream.ts",
-    find: "yield* Effect.addFinalizer(() => Effect.zipRight(mailbox.shutdown, Fiber.await(fiber)))",
-    replace: "void fiber",
+    find: "passage.close()",
+    replace: "",
     tests: "test/testing/MemoryFileSystem",
     name: "clean-up in a protected region can stream"
   },

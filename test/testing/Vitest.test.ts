@@ -5,7 +5,7 @@ import * as path from "node:path"
 import { assert, describe, it as effectIt } from "@effect/vitest"
 import { Effect, Fiber, FiberId, Option, Ref, Schema, TestClock } from "effect"
 import { Cancellation } from "quiesce"
-import { Sim } from "quiesce/testing"
+import { Invariant, Sim } from "quiesce/testing"
 import { it } from "quiesce/testing/Vitest"
 
 const interruptible = Effect.gen(function* () {
@@ -22,6 +22,8 @@ const lostUpdate = Effect.gen(function* () {
   yield* Fiber.joinAll(yield* Effect.all([Effect.fork(increment), Effect.fork(increment)]))
   assert.strictEqual(yield* Ref.get(ref), 2, "an update was lost")
 })
+
+const marked = Effect.as(Sim.event("mark"), "done")
 
 describe("Vitest", () => {
   describe("it", () => {
@@ -58,6 +60,8 @@ describe("Vitest", () => {
     })
 
     it.explore.fails("fails with a schedule that fails", lostUpdate)
+    it.explore("holds invariants against each run", marked, [Invariant.atMostOnce("mark")], { expect: ["done"] })
+    it.explore.fails("fails when an invariant does not hold", marked, [Invariant.exactlyOnce("another mark")])
     it.explore.fails("fails when an outcome was not seen", interruptible, { expect: ["never"] })
     it.explore("passes on a schedule that is replayed", lostUpdate, { replay: "x1/" })
     it.explore("takes a search that ends early where that is asked for", interruptible, { maxSchedules: 2 })

@@ -1,6 +1,6 @@
 import { Effect, type Scope } from "effect"
 import type { Cancellation } from "quiesce"
-import type { Explore, Invariant, Sim } from "quiesce/testing"
+import type { Invariant, Sim } from "quiesce/testing"
 import { it as test } from "quiesce/testing/Vitest"
 import { describe, expect, it } from "tstyche"
 
@@ -9,6 +9,7 @@ declare const owned: Effect.Effect<number, Error, Cancellation.Cancellation>
 declare const scoped: Effect.Effect<number, Error, Cancellation.Cancellation | Scope.Scope>
 declare const unowned: Effect.Effect<number, Error, { readonly database: true }>
 declare const ofNumbers: Invariant.Invariant<number, Error>
+declare const ofAnything: Invariant.Invariant<unknown, unknown>
 declare const ofStrings: Invariant.Invariant<string, Error>
 
 describe("it.explore", () => {
@@ -21,9 +22,11 @@ describe("it.explore", () => {
   })
 
   it("takes invariants of what the scenario ends with", () => {
-    expect(test.explore<number, Error>).type.toBeCallableWith("name", explored, { invariants: [ofNumbers] })
-    expect(test.explore<number, Error>).type.not.toBeCallableWith("name", explored, { invariants: [ofStrings] })
-    expect<Parameters<typeof test.explore<number, Error>>[2]>().type.toBe<Explore.Options<number, Error> | undefined>()
+    expect(test.explore).type.toBeCallableWith("name", explored, [ofNumbers])
+    expect(test.explore).type.toBeCallableWith("name", explored, [ofNumbers, ofAnything], { faults: 2 }, 5_000)
+    expect(test.explore.only).type.toBeCallableWith("name", () => explored, [ofNumbers], {}, { timeout: 5_000 })
+    expect(test.explore<number, Error>).type.not.toBeCallableWith("name", explored, [ofStrings])
+    expect(test.explore).type.not.toBeCallableWith("name", explored, { invariants: [ofNumbers] })
   })
 
   it("provides the explorer and a scope, and nothing else", () => {

@@ -5,11 +5,15 @@ import type * as TestServices from "effect/TestServices";
 import type { TestOptions } from "vitest";
 import * as Cancellation from "../Cancellation.js";
 import * as Explore from "./Explore.js";
+import type * as Invariant from "./Invariant.js";
 import type { Sim } from "./Sim.js";
 export type Scenario<A, E> = Effect.Effect<A, E, Sim | Scope.Scope> | (() => Effect.Effect<A, E, Sim | Scope.Scope>);
-export type ExploreTest = <A, E>(name: string, scenario: Scenario<A, E>, options?: Explore.Options<A, E>, timeout?: number | TestOptions) => void;
-export interface ExploreTester {
-    <A, E>(name: string, scenario: Scenario<A, E>, options?: Explore.Options<A, E>, timeout?: number | TestOptions): void;
+export type ExploreOptions = Omit<Explore.Options<never, never>, "invariants">;
+export interface ExploreTest {
+    <A, E>(name: string, scenario: Scenario<A, E>, options?: ExploreOptions, timeout?: number | TestOptions): void;
+    <A, E>(name: string, scenario: Scenario<A, E>, invariants: ReadonlyArray<Invariant.Invariant<A, E>>, options?: ExploreOptions, timeout?: number | TestOptions): void;
+}
+export interface ExploreTester extends ExploreTest {
     readonly only: ExploreTest;
     readonly skip: ExploreTest;
     readonly skipIf: (condition: unknown) => ExploreTest;
