@@ -393,9 +393,7 @@ describe("ToolRuntime.executeBatch", () => {
         ["keep", "OK", false],
         ["abort", "ABORTED", true]
       ] as const) {
-        const fiber = yield* Effect.fork(
-          Cancellation.own(runtime.executeBatch([call("1")], { finishedSiblings }))
-        )
+        const fiber = yield* Effect.fork(Cancellation.own(runtime.executeBatch([call("1")], { finishedSiblings })))
         yield* world.open("1")
         const { results } = yield* Fiber.join(fiber)
         assert.deepStrictEqual([results.map(codeOf), said.splice(0)], [[code], [inTime]])

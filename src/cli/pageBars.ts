@@ -3,7 +3,7 @@
  *
  * Places and widths are attributes of SVG: the page allows no style but its own.
  */
-import { escapeHtml } from "../internal/htmlPage.js"
+import { escapeHtml } from "../internal/node/htmlPage.js"
 import type { CallRecord } from "./recording.js"
 
 /** A stretch of time. Times are milliseconds since 1970. */

@@ -3,27 +3,42 @@
  */
 
 /** The lines that belong below a complaint about the command line. */
-export const usage = `Usage: quiesce run [PLAN] [--workspace DIR] [--cancel-after MS] [--json] [--help]`
+export const usage = `Usage: quiesce run [PLAN] [--interactive] [--task TEXT] [--workspace DIR] [--session FILE] [--html FILE]
+       quiesce run --model NAME [--base-url URL] [--task TEXT] [--yes] ...`
 
 export const help = `${usage}
 
-Runs a plan of tool calls in a folder, with real files and processes, and shows what is true of each call: whether
-its handler was called, how its body ended, how long after a cancel it was quiet, and what of it is still alive.
+Runs an agent in a folder, with real files and processes. What it does is said by a plan of tool calls, or by a language
+model. It shows what is true of each call: whether its handler was called, how its body ended, how long after a cancel it
+was quiet, and what of it is still alive.
 
-  PLAN                 a JSON file. Without it a built-in plan runs in a temporary folder, which is removed again
+  PLAN                 a JSON file: what the model is to say and call. Without it a built-in plan runs in a temporary
+                       folder, which is removed again
+  --model NAME         asks a language model instead, which must speak OpenAI's chat completions
+  --base-url URL       where that is, up to /chat/completions (default: https://api.openai.com/v1). The key is taken from
+                       QUIESCE_API_KEY or OPENAI_API_KEY
+  --task TEXT          what the agent is told. A model that is told nothing waits for you to tell it something
+  -i, --interactive    lets you talk: a line opens a turn, or steers the one that runs; Ctrl-C stops it; /quit, Ctrl-D or
+                       Ctrl-C twice leaves
+  -y, --yes            lets tools run without asking. Without it you are asked about each call of a model that may have
+                       effects, and about calls of a plan with "ask"; where there is no terminal, those are denied
   --workspace DIR      the folder that the tools work in (default: the current one). File tools cannot leave it
-  --cancel-after MS    cancel the whole plan after so many milliseconds
+  --session FILE       keeps what happened in a file, and goes on from there the next time
+  --html FILE          writes a page with the timeline of all turns and calls
+  --cancel-after MS    cancel everything after so many milliseconds
   --json               print one JSON document with all results, and nothing else, on the standard output
   -h, --help           print this
 
 Ctrl-C cancels everything, waits until it is quiet, and prints the table. A second Ctrl-C kills everything at once.
-Exit code: 0 when the plan has run, whatever the results; 2 for bad input; 130 after Ctrl-C; 143 after SIGTERM.
+Exit code: 0 when it has run, whatever the results; 1 when the model could not be asked; 2 for bad input; 130 after Ctrl-C;
+143 after SIGTERM.
 
-A plan has steps, which run one after another. The calls of a step run at the same time:
+A plan has steps: what the model says and calls, one answer after another. A step without calls ends its turn. Of the calls
+of a step those that only look run at the same time, and those that change something one after another:
 
   {
     "steps": [
-      { "calls": [{ "tool": "write_file", "parameters": { "path": "note.txt", "text": "hello" } }] },
+      { "text": "I write a note.", "calls": [{ "tool": "write_file", "parameters": { "path": "note.txt", "text": "hello" } }] },
       {
         "calls": [
           { "tool": "read_file", "parameters": { "path": "note.txt" } },
@@ -48,6 +63,7 @@ A call needs "tool" and "parameters". It may have
                      "reviewed"     the result is fixed: a cancel changes nothing any more
                      "after"        the result is published
   "deny"           a reason: a policy then denies the call
+  "ask"            why somebody is to be asked whether it may run
   "timeoutMillis"  the time that the tool has for this call
   "expect"         "UNKNOWN_TOOL" or "INVALID_ARGS", to run a call that is wrong on purpose
 

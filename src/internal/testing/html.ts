@@ -1,7 +1,7 @@
 /**
  * Draws the timeline of a failure as a page of HTML: one string, nothing to load, every name in it escaped.
  */
-import { escapeHtml, htmlPage } from "../htmlPage.js"
+import { escapeHtml, htmlPage } from "../node/htmlPage.js"
 import type { Entry } from "./run.js"
 import { lanesOf, markOf, telling, wordingOf } from "./timeline.js"
 
@@ -129,7 +129,9 @@ export const drawPage = ({ drawings, problem, remarks, replay, title }: Page): s
       `<h1>✗ ${escapeHtml(problem)}</h1>`,
       ...(replay === undefined
         ? []
-        : [`<p>Replay: <code id="replay">${escapeHtml(replay)}</code> <button id="copy" type="button">copy</button></p>`]),
+        : [
+            `<p>Replay: <code id="replay">${escapeHtml(replay)}</code> <button id="copy" type="button">copy</button></p>`
+          ]),
       ...remarks.map((remark) => `<p>${escapeHtml(remark)}</p>`),
       ...drawings.map(draw)
     ]
