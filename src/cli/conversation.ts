@@ -27,9 +27,10 @@ const startStatus = ({ agent, inFlight }: Running, terminal: Terminal): Effect.E
       return terminal.setStatus("")
     }
     since ??= now
-    const calls = (yield* inFlight).map(({ cancelledAt, tool }) =>
-      cancelledAt === undefined ? tool : `${tool}, stopping`
-    )
+    const calls = (yield* inFlight).map(({ cancelledAt, progress, tool }) => {
+      if (cancelledAt !== undefined) return `${tool}, stopping`
+      return progress === undefined ? tool : `${tool}: ${progress.replace(/[\p{Cc}\s]+/gu, " ").slice(0, 40)}`
+    })
     const what = calls.length === 0 ? "thinking" : calls.slice(0, 3).join("; ") + (calls.length > 3 ? "; ..." : "")
     terminal.setStatus(`[${Math.floor((now - since) / 1000)} s: ${what}] `)
   })

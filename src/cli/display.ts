@@ -125,11 +125,12 @@ export const live = (output: Output): Display => {
     tick,
     show: (event) => {
       if (event._tag === "Phases") {
-        const { callId, cancelledAt, phase, startedAt, tool } = event.status
+        const { callId, cancelledAt, phase, progress, startedAt, tool } = event.status
         if (phase === "published") return
+        const doing = progress === undefined ? "" : `, ${printable(progress).replace(/\s+/g, " ")}`
         calls.set(callId, (now) => {
           const since = cancelledAt === undefined ? "" : `, cancelled ${seconds(now - cancelledAt)} ago`
-          return `  ${name(callId, tool)}  ${phase}  ${seconds(now - startedAt)}${since}`
+          return `  ${name(callId, tool)}  ${phase}  ${seconds(now - startedAt)}${since}${doing}`
         })
       } else if (event._tag === "Outcome") {
         const { millis, result } = event.outcome

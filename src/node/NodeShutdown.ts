@@ -22,7 +22,7 @@ import * as NodeProcess from "./NodeProcess.js"
  * says that the terminal was closed.
  *
  * @since 0.1.0
- * @category constants
+ * @category models
  */
 export const exitCodes: typeof internal.exitCodes = internal.exitCodes
 
@@ -41,7 +41,7 @@ export type SignalName = internal.SignalName
  * bash as its shell: a few milliseconds later, on a busy machine more.)
  *
  * @since 0.1.0
- * @category constants
+ * @category models
  */
 export const echoMillis: number = internal.echoMillis
 

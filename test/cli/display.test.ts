@@ -45,7 +45,8 @@ const phases = (
   tool: string,
   at: number,
   names: ReadonlyArray<ToolRuntime.Phase>,
-  cancelledAt?: number
+  cancelledAt?: number,
+  progress?: string
 ): Event => ({
   _tag: "Phases",
   phases: names,
@@ -60,7 +61,7 @@ const phases = (
     startedAt: 1000,
     cancelledAt,
     cause: undefined,
-    progress: undefined
+    progress
   }
 })
 
@@ -170,7 +171,7 @@ const screen = (text: string): ReadonlyArray<string> => {
 }
 
 describe("the live display", () => {
-  const terminal = { columns: 60, rows: 24 }
+  const terminal = { columns: 80, rows: 24 }
 
   it("draws the calls of a step in place", () => {
     const stdout = new Written(terminal)
@@ -184,12 +185,12 @@ describe("the live display", () => {
     ])
     display.show(phases("one", "read_file", 1000, ["received", "dispatching"]))
     display.show({ _tag: "Outcome", outcome: outcome("one", "read_file"), at: 1012 })
-    display.show(phases("two", "run_command", 1300, ["dispatching"], 1300))
+    display.show(phases("two", "run_command", 1300, ["dispatching"], 1300, "half\n\x1b[2Jway"))
     display.tick(1800)
     assert.deepStrictEqual(screen(stdout.text), [
       "Step 1",
       "  one  read_file    OK  0.0 s",
-      "  two  run_command  dispatching  0.8 s, cancelled 0.5 s ago"
+      "  two  run_command  dispatching  0.8 s, cancelled 0.5 s ago, half [2Jway"
     ])
   })
 
