@@ -3,6 +3,9 @@
  *
  * A task belongs to the owner of the layer, one for each agent. Closing the layer stops its tasks and waits for them.
  *
+ * The layer touches no platform: it needs nothing but Effect, and a test may use it as it is. `ScriptedTask` in
+ * `quiesce/testing` is the same without the work, for tests that want to decide when a task ends, and as what.
+ *
  * @since 0.1.0
  */
 import * as Context from "effect/Context"

@@ -120,6 +120,20 @@ export * as ScriptedModel from "./ScriptedModel.js"
 export * as ScriptedProcess from "./ScriptedProcess.js"
 
 /**
+ * A `Task` whose tasks do what the test says: their own work is not run.
+ *
+ * Everything else is of the real one, since both share that code: ids, the limit per owner, the hand-over and its commit
+ * point, waiting, output, what a kill does. So a test of a tool or an agent decides when a task of it ends, and as what,
+ * without a process or a server behind it. It passes the same contract tests. Where the work itself is to run, `Task.layer`
+ * is what a test needs: it touches no platform.
+ *
+ * What it does not do: it does not evaluate `run`, so what that would have written or failed with is the test's to say.
+ *
+ * @since 0.1.0
+ */
+export * as ScriptedTask from "./ScriptedTask.js"
+
+/**
  * Says what is wrong with the events of a session: whether everything that began has ended, every call has exactly one
  * result (L8), numbers only rise, and no input was lost (L11).
  *

@@ -17,6 +17,7 @@ declare const HttpError_base: Schema.TaggedErrorClass<HttpError, "HttpError", {
     url: typeof Schema.String;
     reason: Schema.Literal<["InvalidRequest", "HostNotAllowed", "AddressNotAllowed", "LookupFailed", "ConnectFailed", "CertificateRejected", "ConnectionLost", "InvalidResponse", "InvalidRedirect", "TooManyRedirects", "BadStatus", "TooLarge", "UnknownCharset", "TimedOut", "UploadFailed", "WriteFailed"]>;
     status: Schema.optional<typeof Schema.Int>;
+    retryAfterMillis: Schema.optional<Schema.refine<number, typeof Schema.NonNegative>>;
     detail: Schema.optional<typeof Schema.String>;
     cause: Schema.optional<typeof Schema.Defect>;
 }>;
@@ -34,6 +35,7 @@ export interface RequestOptions {
     readonly maxBytes?: number | undefined;
     readonly redirects?: number | undefined;
     readonly retry?: Schedule.Schedule<unknown, HttpError> | undefined;
+    readonly maxRetryAfter?: Duration.DurationInput | undefined;
     readonly retryWhen?: ((error: HttpError) => boolean) | undefined;
 }
 export interface DownloadOptions extends RequestOptions {

@@ -6,6 +6,7 @@ export * as MessageRules from "./MessageRules.js";
 export * as ScriptedHttp from "./ScriptedHttp.js";
 export * as ScriptedModel from "./ScriptedModel.js";
 export * as ScriptedProcess from "./ScriptedProcess.js";
+export * as ScriptedTask from "./ScriptedTask.js";
 export * as SessionLog from "./SessionLog.js";
 export * as Sim from "./Sim.js";
 export * as Tools from "./Tools.js";
