@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Cause, Data, Deferred, Effect, Exit, Fiber, FiberId, Schema } from "effect"
-import { Abort, Cancellation, Content, Policy, Tool, ToolContext, type ToolResult } from "quiesce"
+import { Abort, Cancellation, Content, Handoff, Policy, Tool, ToolContext, type ToolResult } from "quiesce"
 import {
   aborted,
   executeCancelled,
@@ -227,6 +227,23 @@ describe("ToolRuntime (body)", () => {
         yield* call.cancel(user)
         assert.deepStrictEqual(yield* call.result, toolFailed("no space left"))
       }
+    })
+  )
+
+  it.scoped("codes: nor that of a defect in the clean-up of work that was not handed over", () =>
+    Effect.gen(function* () {
+      class DiskFull extends Data.TaggedError("DiskFull")<{ readonly message: string }> {}
+      const owner = yield* Cancellation.ownScoped
+      const resource = Effect.acquireRelease(Effect.void, () => Effect.die(new DiskFull({ message: "no space left" })))
+      const start = Effect.zipRight(resource, Effect.never)
+      const t = yield* setup({
+        body: () => Effect.orDie(Handoff.make({ owner, start, publish: () => "job" }))
+      })
+      const call = yield* t.start()
+      yield* t.reached("body")
+      yield* settle
+      yield* call.cancel(user)
+      assert.deepStrictEqual(yield* call.result, toolFailed("no space left"))
     })
   )
 

@@ -379,6 +379,13 @@ const mutations = [
     tests: "test/ToolRuntime.body"
   },
   {
+    law: "L5 late defect of a hand-over",
+    file: "src/internal/handoff/handover.ts",
+    find: "this.recordDefect(Cause.squash(exit.cause))",
+    replace: "this.recordFailure(Cause.squash(exit.cause))",
+    tests: "test/ToolRuntime.body"
+  },
+  {
     law: "L5 late defect",
     file: "src/internal/cancellation/classify.ts",
     find: "isDefect: owner.lateDefects.includes(error)",

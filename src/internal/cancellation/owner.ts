@@ -167,11 +167,15 @@ export class Owner implements Member {
 
   /** Hands on to the parent what nobody has seen of this owner. */
   protected bequeath(): void {
+    if (this.parent !== undefined) this.bequeathTo(this.parent)
+  }
+
+  protected bequeathTo(heir: Owner): void {
     for (const error of this.lateFailures) {
-      if (this.lateDefects.includes(error)) this.parent?.recordDefect(error)
-      else this.parent?.recordFailure(error)
+      if (this.lateDefects.includes(error)) heir.recordDefect(error)
+      else heir.recordFailure(error)
     }
-    for (const what of this.escaped) this.parent?.recordEscape(what)
+    for (const what of this.escaped) heir.recordEscape(what)
   }
 
   /** Stops and awaits what is left, hands on what nobody has seen, ends, and then calls `whenEnded`. */

@@ -110,7 +110,7 @@ export class Handover extends Owner {
     this.phase = "ending"
     const close = Effect.suspend(() => (this.scope === undefined ? Effect.void : Scope.close(this.scope, Exit.void)))
     startProtectedFiber(Effect.ensuring(undo, close), Context.empty(), this.origin).addObserver((exit) => {
-      if (Exit.isFailure(exit)) this.recordFailure(Cause.squash(exit.cause))
+      if (Exit.isFailure(exit)) this.recordDefect(Cause.squash(exit.cause)) // it has no typed failure
       this.conclude(() => this.tell())
     })
   }
@@ -118,15 +118,15 @@ export class Handover extends Owner {
   // What nobody has seen goes to the caller as long as that waits, and never up to the new owner, where it would pile up.
   protected override bequeath(): void {
     if (this.wasCommitted) return
-    for (const error of this.lateFailures) this.caller.recordFailure(error)
-    for (const what of this.escaped) this.caller.recordEscape(what)
+    this.bequeathTo(this.caller)
     this.caller.leave(this.follower)
   }
 
   private tell(): void {
     if (this.wasCommitted) {
       for (const error of this.lateFailures) {
-        report("Work that was handed over failed while it was being ended", Cause.fail(error), this.origin)
+        const cause = this.lateDefects.includes(error) ? Cause.die(error) : Cause.fail(error)
+        report("Work that was handed over failed while it was being ended", cause, this.origin)
       }
     }
     this.ended.settle()
