@@ -104,6 +104,8 @@ export class HttpError extends Schema.TaggedError<HttpError>("quiesce/capability
   reason: Reason,
   /** The status of the response, where one came. */
   status: Schema.optional(Schema.Int),
+  /** How long the server asks to wait before the next attempt (`Retry-After`), in milliseconds. */
+  retryAfterMillis: Schema.optional(Schema.NonNegativeInt),
   /** What happened, where that can be said better than by the reason alone. */
   detail: Schema.optional(Schema.String),
   cause: Schema.optional(Schema.Defect)
@@ -179,8 +181,16 @@ export interface RequestOptions {
   readonly maxBytes?: number | undefined
   /** How many redirects are followed. With 0 the first redirect is the response. Default: 5. */
   readonly redirects?: number | undefined
-  /** When to try again after a failure that `retryWhen` admits. Default: never. */
+  /**
+   * When to try again after a failure that `retryWhen` admits. Default: never.
+   *
+   * A server may ask for more time than the schedule (`Retry-After`, in seconds or as a date): then that much is waited,
+   * and a stop ends that wait like any other. Where it asks for more than `maxRetryAfter`, or than is left of `timeout`,
+   * the request is not tried again, and what the server answered is the failure.
+   */
   readonly retry?: Schedule.Schedule<unknown, HttpError> | undefined
+  /** The longest wait that a server may ask for. Default: 1 minute. */
+  readonly maxRetryAfter?: Duration.DurationInput | undefined
   /** Which failures are retried. Default: `isRetryable`. */
   readonly retryWhen?: ((error: HttpError) => boolean) | undefined
 }

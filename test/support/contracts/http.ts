@@ -392,7 +392,7 @@ export const httpContract = (setup: Setup): void => {
       it.scopedLive.each(names)(`230: ${how}, %s ends in its back-off`, (name) =>
         Effect.gen(function* () {
           const { http, open, received, run, url } = yield* using(() => Effect.fail("closed"))
-          const retry = Schedule.spaced("1 hour")
+          const retry = Schedule.spaced("60 days") // longer than one timer of the host
           const { exit } = yield* start(
             how,
             run[name](http, { url: url("a.test", "/"), retry, timeout: Number.POSITIVE_INFINITY })
@@ -715,6 +715,57 @@ export const httpContract = (setup: Setup): void => {
         assert.strictEqual(received().length, 4)
       })
     )
+
+    const busy = (after: string) => Effect.succeed({ status: 503, headers: { "retry-after": after } })
+
+    it.scopedLive.each(names.slice(1))("%s: waits as long as the server asks, in seconds or until a date", (name) =>
+      Effect.gen(function* () {
+        for (const after of [() => "1", () => new Date(Date.now() + 2000).toUTCString()]) {
+          const { http, received, run, url } = yield* failing(
+            1,
+            Effect.suspend(() => busy(after()))
+          )
+          const before = Date.now()
+          yield* Cancellation.own(run[name](http, { url: url("a.test", "/"), retry }))
+          assert.isAtLeast(Date.now() - before, 950)
+          assert.strictEqual(received().length, 2)
+        }
+      })
+    )
+
+    it.scopedLive("is not made where the server asks for more than may be waited, or than there is time", () =>
+      Effect.gen(function* () {
+        const { http, received, url } = yield* failing(99, busy("30"))
+        const get = { url: url("a.test", "/"), retry }
+        for (const limits of [{ maxRetryAfter: "29 seconds" }, { timeout: "20 seconds" }] as const) {
+          const error = yield* Effect.flip(Cancellation.own(http.text({ ...get, ...limits })))
+          assert.deepInclude(error, { reason: "BadStatus", status: 503, retryAfterMillis: 30_000 })
+          assert.include(error.message, "answered with status 503 and asks to wait 30 seconds")
+        }
+        assert.strictEqual(received().length, 2)
+      })
+    )
+
+    it.scopedLive("takes no notice of a demand that is none", () =>
+      Effect.gen(function* () {
+        for (const after of ["-5", "soon", "1e3", "", "2099-01-01", "Thu, 01 Jan 1970 00:00:00 GMT"]) {
+          const { http, url } = yield* failing(1, busy(after))
+          assert.strictEqual(yield* Cancellation.own(http.text({ url: url("a.test", "/"), retry })), "at last")
+        }
+      })
+    )
+
+    for (const how of stops) {
+      it.scopedLive.each(names.slice(1))(`${how}, %s ends in a wait that the server has asked for`, (name) =>
+        Effect.gen(function* () {
+          const { http, open, received, run, url } = yield* failing(99, busy("50"))
+          const { exit } = yield* start(how, run[name](http, { url: url("a.test", "/"), retry }))
+          yield* waitUntil(() => received().length === 1 && open() === 0)
+          interruptedOnly(yield* exit)
+          assert.strictEqual(received().length, 1)
+        })
+      )
+    }
 
     it.scopedLive("is not made of what the server may have done, unless it is asked for", () =>
       Effect.gen(function* () {

@@ -16,7 +16,7 @@ import * as FiberId from "effect/FiberId"
 import type { Member, Owner } from "../../cancellation/owner.js"
 import { Settlement, waitOrStop } from "../../settlement.js"
 import type { Origin } from "../../startFiber.js"
-import { startTimer } from "../../timer.js"
+import { maxTimerMillis, nowOf, startTimer } from "../../timer.js"
 import {
   done,
   type Exchange,
@@ -46,6 +46,7 @@ export class Conversation implements Member {
   private disarm: (() => void) | undefined
   private pause: Settlement<Outcome<void>> | undefined
   private isClosed = false
+  private readonly endsAt: number
   private readonly owner: Owner | undefined
 
   /** Must be closed by whoever makes it. */
@@ -55,6 +56,7 @@ export class Conversation implements Member {
     this.origin = origin
     // An owner that is ending waits for the clean-up that runs this, and that for its scope.
     this.owner = owner.isEnding ? undefined : owner
+    this.endsAt = nowOf(origin) + (timeoutMillis ?? Number.POSITIVE_INFINITY)
     if (timeoutMillis === undefined) return
     this.disarm = startTimer(origin, timeoutMillis, () => {
       this.timeIsOver = { reason: "TimedOut", detail: `it was not done after ${timeoutMillis} milliseconds` }
@@ -109,9 +111,17 @@ export class Conversation implements Member {
       const over = new Settlement<Outcome<void>>()
       if (this.timeIsOver !== undefined) over.settle(failed(this.timeIsOver)) // H3
       this.pause = over
-      const disarm = startTimer(this.origin, millis, () => over.settle(done(undefined)))
-      return Effect.ensuring(this.await(over, restore), Effect.sync(disarm)) // H4
+      // One that is longer than the host can wait would be over at once.
+      const part = Math.min(millis, maxTimerMillis)
+      const disarm = startTimer(this.origin, part, () => over.settle(done(undefined)))
+      const waited = Effect.ensuring(this.await(over, restore), Effect.sync(disarm)) // H4
+      return millis > part ? Effect.zipRight(waited, this.wait(millis - part, restore)) : waited
     })
+  }
+
+  /** How long it is until the time is over. */
+  get millisLeft(): number {
+    return this.endsAt - nowOf(this.origin)
   }
 
   /** Closes the connection, and waits until it is closed and the source of its upload is finalised. */

@@ -21,6 +21,7 @@ export interface Plan {
   readonly maxBytes: number
   readonly redirects: number
   readonly retry: Schedule.Schedule<unknown, Http.HttpError> | undefined
+  readonly maxRetryAfterMillis: number
   readonly retryWhen: (error: Http.HttpError) => boolean
 }
 
@@ -39,6 +40,7 @@ export const errorOf = (method: string, url: URL | string, problem: Problem): Ht
   new Http.HttpError({ method, url: shown(url), ...problem })
 
 const defaultTimeout = Duration.minutes(1)
+const defaultMaxRetryAfter = Duration.minutes(1)
 const defaultMaxBytes = 10 * 1024 * 1024
 const defaultRedirects = 5
 
@@ -118,6 +120,7 @@ export const plan = (options: Http.RequestOptions): Plan | Problem => {
     maxBytes,
     redirects,
     retry: options.retry,
+    maxRetryAfterMillis: Duration.toMillis(options.maxRetryAfter ?? defaultMaxRetryAfter),
     retryWhen: options.retryWhen ?? Http.isRetryable
   }
 }

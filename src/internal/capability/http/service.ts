@@ -12,11 +12,12 @@ import * as Stream from "effect/Stream"
 import * as Cancellation from "../../../Cancellation.js"
 import type * as Http from "../../../capability/Http.js"
 import { originOf, startFiber } from "../../startFiber.js"
+import { nowOf } from "../../timer.js"
 import { Reply } from "./body.js"
 import { Conversation, type Restore } from "./conversation.js"
 import { errorOf, type Plan, plan, shown } from "./plan.js"
 import { redirected } from "./redirect.js"
-import { retrying } from "./retry.js"
+import { retryAfter, retrying } from "./retry.js"
 import { type Exchange, failed, type Outgoing, type Problem, type Staging, type Transport } from "./transport.js"
 
 type Owned<A, R = never> = Effect.Effect<A, Problem, Cancellation.Cancellation | R>
@@ -76,10 +77,20 @@ const connect = (conversation: Conversation, plan: Plan, restore: Restore): Owne
   })
 
 const mustBeOk = (reply: Reply): Effect.Effect<Reply, Problem> => {
-  const { status } = reply.head
-  return reply.isOk
-    ? Effect.succeed(reply)
-    : Effect.fail({ reason: "BadStatus", status, detail: `the server answered with status ${status}` })
+  const { headers, status } = reply.head
+  if (reply.isOk) return Effect.succeed(reply)
+  const what = `the server answered with status ${status}`
+  const retryAfterMillis = retryAfter(headers, nowOf(reply.conversation.origin))
+  return Effect.fail<Problem>(
+    retryAfterMillis === undefined
+      ? { reason: "BadStatus", status, detail: what }
+      : {
+          reason: "BadStatus",
+          status,
+          retryAfterMillis,
+          detail: `${what} and asks to wait ${Math.ceil(retryAfterMillis / 1000)} seconds`
+        }
+  )
 }
 
 /** Stages what comes, and gives it with the reply when all has come. */

@@ -19,6 +19,7 @@ import type { Origin } from "../../startFiber.js"
 export interface Problem {
   readonly reason: Reason
   readonly status?: number
+  readonly retryAfterMillis?: number
   readonly detail?: string
   readonly cause?: unknown
 }
