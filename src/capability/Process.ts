@@ -228,7 +228,10 @@ export interface Background {
  * @since 0.1.0
  * @category models
  */
-export interface SessionOptions extends Surroundings {}
+export interface SessionOptions extends Surroundings {
+  /** Writes output that is more than `maxOutputBytes` to files, for each command anew. Default: it is dropped. */
+  readonly spill?: SpillOptions | undefined
+}
 
 /**
  * How to run a command in a session.
@@ -261,6 +264,9 @@ export interface SendResult {
   readonly stderr: string
   readonly stdoutTruncated: boolean
   readonly stderrTruncated: boolean
+  /** As in `RunResult`. */
+  readonly stdoutFile: string | undefined
+  readonly stderrFile: string | undefined
   /** The exit code, as `$?` has it: 128 and the number of the signal, if one ended it. None if the session had to end. */
   readonly exitCode: number | undefined
   /** Whether the time of `timeout` was over before the command had ended. */
@@ -286,12 +292,13 @@ export interface Session {
    *
    * Completes when the command has ended and the shell is ready for the next. What it has put in the background stays, as
    * part of the session. An interruption, a cancellation and an expired `timeout` stop the command: SIGINT to the processes
-   * in XX the grace is over and the shell is still not ready SIGTERM,
-   * then SIGKILL, to what the command has started, and at last the end of the whole session. This completes when the shell
-   * is ready again or the session has ended, and the next command waits for that. Who is interrupted while it waits for
-   * its turn leaves the queue at once.
+   * in the group of the session, as a terminal does; when the grace is over and the shell is still not ready SIGTERM, then
+   * SIGKILL, to what the command has started; and at last the end of the whole session. This completes when the shell is
+   * ready again or the session has ended, and the next command waits for that. Who is interrupted while it waits for its
+   * turn leaves the queue at once.
    *
-   * Fails with `SessionEnded` when the shell has ended, before or while the command ran (`exit` does that).
+   * Fails with `SessionEnded` when the shell has ended, before or while the command ran (`exit` does that). After an
+   * interruption or a failure no file of `spill` is left of the command.
    */
   readonly send: (command: string, options?: SendOptions) => Effect.Effect<SendResult, ProcessError, Cancellation>
   /**

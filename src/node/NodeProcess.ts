@@ -14,6 +14,7 @@ import { makeService } from "../internal/capability/process/service.js"
 import { nodeMachine } from "../internal/node/nodeMachine.js"
 import { liveGroups } from "../internal/node/processGroup.js"
 import { SpillFolder } from "../internal/node/spill.js"
+import { originOf } from "../internal/startFiber.js"
 
 /**
  * Layer of a `Process` that runs commands on this machine.
@@ -44,7 +45,9 @@ export const layer: Layer.Layer<Process.Process> = Layer.scoped(
   makeService(
     Effect.map(
       Effect.acquireRelease(
-        Effect.sync(() => new SpillFolder()),
+        Effect.withFiberRuntime<SpillFolder>((fiber, status) =>
+          Effect.succeed(new SpillFolder(originOf(fiber, status)))
+        ),
         (folder) => Effect.sync(() => folder.remove())
       ),
       nodeMachine

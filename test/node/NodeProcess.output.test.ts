@@ -1,9 +1,11 @@
-import * as fs from "node:fs"
+import nodeFs, * as fs from "node:fs"
+import { syncBuiltinESMExports } from "node:module"
 import * as os from "node:os"
 import * as path from "node:path"
 import { assert, describe, it, vi } from "@effect/vitest"
-import { Effect } from "effect"
-import { inPlace, interrupt } from "../support/place.js"
+import { Array as Arr, Effect, Exit, Fiber, Logger } from "effect"
+import * as Process from "quiesce/capability/Process"
+import { grace, inPlace, interrupt } from "../support/place.js"
 import { waitUntil } from "../support/processes.js"
 
 /** Where the layer of a test puts what overflows: nobody else's files are in it. */
@@ -22,6 +24,36 @@ const privateTemp = Effect.acquireRelease(
 
 const filesIn = (folder: string): ReadonlyArray<string> =>
   fs.readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".txt"))
+
+/** The files that this process has open, of those below a path. */
+const openFiles = (below: string): ReadonlyArray<string> =>
+  fs.readdirSync("/proc/self/fd").flatMap((fd) => {
+    try {
+      const file = fs.readlinkSync(`/proc/self/fd/${fd}`)
+      return file.startsWith(below) ? [file] : []
+    } catch {
+      return []
+    }
+  })
+
+/** A disk that removes nothing whose path contains `name`. */
+const refuseToRemove = (name: string) =>
+  Effect.acquireRelease(
+    Effect.sync(() => {
+      const { rmSync } = nodeFs
+      const spy = vi.spyOn(nodeFs, "rmSync").mockImplementation((file, options) => {
+        if (String(file).includes(name)) throw new Error("the disk refuses")
+        rmSync(file, options)
+      })
+      syncBuiltinESMExports()
+      return spy
+    }),
+    (spy) =>
+      Effect.sync(() => {
+        spy.mockRestore()
+        syncBuiltinESMExports()
+      })
+  )
 
 describe("spilled output", () => {
   it.live("a stream that overflows is in a private file, whole, and the other one in memory", () =>
@@ -87,18 +119,72 @@ describe("spilled output", () => {
     }).pipe(Effect.scoped)
   )
 
+  it.live("a session writes that of each command to files of its own, and none where nobody got the result", () =>
+    Effect.gen(function* () {
+      const folder = yield* privateTemp
+      const file = yield* inPlace((place) =>
+        Effect.gen(function* () {
+          const options = { cwd: place.folder, maxOutputBytes: 10, spill: { maxBytes: 5000 }, grace } as const
+          const session = yield* Process.openSession(options)
+          const whole = Array.from({ length: 1000 }, (_, i) => `${i + 1}\n`).join("")
+          const first = yield* session.send("seq 1 1000; echo few >&2")
+          assert.deepInclude(first, { stdout: "1\n2\n3\n4\n5\n", stdoutTruncated: true, stderrFile: undefined })
+          assert.strictEqual(fs.readFileSync(first.stdoutFile ?? "", "utf8"), whole)
+          const second = yield* session.send("seq 1 9999 >&2")
+          assert.strictEqual(place.size(second.stderrFile), 5000)
+          assert.strictEqual(fs.readFileSync(first.stdoutFile ?? "", "utf8"), whole)
+          assert.deepInclude(yield* session.send("printf 0123456789"), {
+            stdoutTruncated: false,
+            stdoutFile: undefined
+          })
+          const stopped = yield* session.send("seq 1 1000; sleep 60", { timeout: "200 millis" })
+          assert.strictEqual(fs.readFileSync(stopped.stdoutFile ?? "", "utf8"), whole)
+          assert.lengthOf(filesIn(folder), 3)
+
+          const interrupted = yield* Effect.fork(session.send("seq 1 1000; echo 1 >flooded; sleep 60"))
+          yield* place.written("flooded")
+          yield* waitUntil(() => filesIn(folder).length === 4)
+          yield* interrupt(interrupted)
+          assert.lengthOf(filesIn(folder), 3)
+          const error = yield* Effect.flip(session.send("seq 1 1000; exit 4"))
+          assert.strictEqual(error.reason, "SessionEnded")
+          assert.lengthOf(filesIn(folder), 3)
+          assert.deepStrictEqual(openFiles(folder), [])
+          return first.stdoutFile ?? ""
+        })
+      )
+      assert.isFalse(fs.existsSync(file))
+    }).pipe(Effect.scoped)
+  )
+
+  it.live("what cannot be removed is logged, and disturbs nobody", () =>
+    Effect.gen(function* () {
+      const folder = yield* privateTemp
+      yield* refuseToRemove("quiesce-output-")
+      const logged: Array<unknown> = []
+      const logger = Logger.make(({ message }) => void logged.push(...Arr.ensure(message)))
+      const program = inPlace((place) =>
+        Effect.gen(function* () {
+          const flood = "seq 1 2000; echo $$ >flooded; sleep 60"
+          const fiber = yield* Effect.fork(place.bash(flood, { maxOutputBytes: 10, spill: {} }))
+          yield* place.written("flooded")
+          yield* waitUntil(() => filesIn(folder).length === 1)
+          assert.isTrue(Exit.isInterrupted(yield* Fiber.interrupt(fiber)))
+          assert.deepStrictEqual(openFiles(folder), [])
+        })
+      )
+      yield* Effect.provide(program, Logger.replace(Logger.defaultLogger, logger))
+      yield* Effect.yieldNow()
+      assert.match(String(logged[0]), /^The file with output of a command .*1\.txt could not be removed/)
+      assert.match(String(logged[1]), /^The folder with output of commands .*quiesce-output-.* could not be removed/)
+    }).pipe(Effect.scoped)
+  )
+
   it.live("no descriptor is left", () =>
     inPlace((place) =>
       Effect.gen(function* () {
         const { stdoutFile = "" } = yield* place.bash("seq 1 2000", { maxOutputBytes: 10, spill: {} })
-        const open = fs.readdirSync("/proc/self/fd").flatMap((fd) => {
-          try {
-            return [fs.readlinkSync(`/proc/self/fd/${fd}`)]
-          } catch {
-            return []
-          }
-        })
-        assert.notInclude(open, stdoutFile)
+        assert.deepStrictEqual(openFiles(stdoutFile), [])
       })
     )
   )

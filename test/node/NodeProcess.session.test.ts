@@ -36,6 +36,8 @@ describe.each(shells)("a session of $shell", ({ env, shell }) => {
           stderr: "",
           stdoutTruncated: false,
           stderrTruncated: false,
+          stdoutFile: undefined,
+          stderrFile: undefined,
           exitCode: 0,
           timedOut: false,
           stoppedBy: undefined

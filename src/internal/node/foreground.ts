@@ -7,7 +7,7 @@
  * F2. SIGINT is sent to no process twice, only to those that come after: a loop goes on when its child has ended by itself.
  * F3. Each rung of the ladder is climbed once, and only while the shell is not ready: SIGINT to the group, as a terminal
  *     does; SIGTERM and SIGKILL to what the command has started, not to what ran before it; then the end of the session.
- * F4. When it has settled, it has no timer (L3).
+ * F4. When it has settled, it has no timer and no open file (L3).
  */
 import type { Writable } from "node:stream"
 import type { StoppedBy } from "../../capability/Process.js"
@@ -16,7 +16,7 @@ import { Settlement } from "../settlement.js"
 import type { Origin } from "../startFiber.js"
 import { startTimer } from "../timer.js"
 import type { MarkedStream } from "./markedStream.js"
-import { Output } from "./output.js"
+import type { Output } from "./output.js"
 import type { Entry } from "./processTable.js"
 import { type ProcessTree, signalEach } from "./processTree.js"
 import { epilogue, lineOf, markOf } from "./shellScript.js"
@@ -38,7 +38,7 @@ export interface ShellParts {
   readonly stderr: MarkedStream
   readonly nonce: string
   readonly graceMillis: number
-  readonly maxOutputBytes: number
+  readonly makeOutput: () => Output
   readonly origin: Origin
 }
 
@@ -66,8 +66,8 @@ export class ForegroundCommand implements Foreground {
   constructor(shell: ShellParts, command: string, number: number) {
     this.shell = shell
     this.number = number
-    this.stdout = new Output(shell.maxOutputBytes)
-    this.stderr = new Output(shell.maxOutputBytes)
+    this.stdout = shell.makeOutput()
+    this.stderr = shell.makeOutput()
     this.before = shell.tree.alive ?? []
     const { nonce, stderr, stdin, stdout } = shell
     stdout.await(markOf(nonce, number, "begin"), undefined, () => {
@@ -84,6 +84,11 @@ export class ForegroundCommand implements Foreground {
     if (this.hasBegun)
       this.interrupt() // F1
     else this.rung(this.shell.graceMillis, () => this.endSession())
+  }
+
+  readonly discard = (): void => {
+    this.stdout.discard()
+    this.stderr.discard()
   }
 
   /** Nothing of the session is left. */
@@ -108,11 +113,15 @@ export class ForegroundCommand implements Foreground {
     if (this.ended.isSettled) return
     this.disarmRung?.() // F4
     this.disarmLook?.() // F4
+    this.stdout.close() // F4
+    this.stderr.close() // F4
     this.ended.settle({
       stdout: this.stdout.text,
       stderr: this.stderr.text,
       stdoutTruncated: this.stdout.truncated,
       stderrTruncated: this.stderr.truncated,
+      stdoutFile: this.stdout.file,
+      stderrFile: this.stderr.file,
       exitCode: isReady ? this.exitCode : undefined,
       stoppedBy: this.stoppedBy,
       isReady

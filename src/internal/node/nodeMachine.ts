@@ -24,7 +24,10 @@ const inputOf = (pipe: Writable): Input => ({
 
 /** @internal */
 export const nodeMachine = (folder: SpillFolder): Machine => {
-  const outputOf = (options: Process.RunOptions, keep: "first" | "last"): Output =>
+  const outputOf = (
+    options: Pick<Process.RunOptions, "maxOutputBytes" | "spill">,
+    keep: "first" | "last" = "first"
+  ): Output =>
     new Output(
       options.maxOutputBytes ?? defaultMaxOutputBytes,
       keep,
@@ -56,6 +59,6 @@ export const nodeMachine = (folder: SpillFolder): Machine => {
         }
       }
     },
-    startShell
+    startShell: (options, origin) => startShell(options, () => outputOf(options), origin)
   }
 }

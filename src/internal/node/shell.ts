@@ -4,18 +4,20 @@
 import { randomBytes } from "node:crypto"
 import type { Writable } from "node:stream"
 import type * as Process from "../../capability/Process.js"
-import type { Machine, NotStarted, ShellStarted } from "../capability/process/machine.js"
+import type { NotStarted, ShellStarted } from "../capability/process/machine.js"
 import { Settlement } from "../settlement.js"
 import type { Origin } from "../startFiber.js"
 import { scrubbedEnvironment } from "./environment.js"
 import { ForegroundCommand, type ShellParts } from "./foreground.js"
 import { MarkedStream } from "./markedStream.js"
+import type { Output } from "./output.js"
 import { markOf, prologue, shellIn } from "./shellScript.js"
-import { defaultMaxOutputBytes, graceMillisOf, startProcess } from "./startProcess.js"
+import { graceMillisOf, startProcess } from "./startProcess.js"
 
 /** @internal */
-export const startShell: Machine["startShell"] = (
+export const startShell = (
   options: Process.SessionOptions,
+  makeOutput: () => Output,
   origin: Origin
 ): ShellStarted | NotStarted => {
   const { PATH: searched = "" } = scrubbedEnvironment(options.env)
@@ -52,7 +54,7 @@ export const startShell: Machine["startShell"] = (
     stderr,
     nonce,
     graceMillis: graceMillisOf(options),
-    maxOutputBytes: options.maxOutputBytes ?? defaultMaxOutputBytes,
+    makeOutput,
     origin
   }
   return {

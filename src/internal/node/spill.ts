@@ -8,11 +8,30 @@
 import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
+import * as Cause from "effect/Cause"
+import { report } from "../report.js"
+import type { Origin } from "../startFiber.js"
+import { attempt } from "./processTable.js"
+
+/** Whoever removes is in the middle of ending something else, which must not fail by it. */
+const remove = (file: string, what: string, origin: Origin): void => {
+  try {
+    fs.rmSync(file, { recursive: true, force: true })
+  } catch (error) {
+    report(`${what} ${file} could not be removed: remove it by hand`, Cause.die(error), origin)
+  }
+}
 
 /** @internal */
 export class SpillFolder {
+  readonly origin: Origin
   private folder: string | undefined
   private files = 0
+
+  /** `origin`: whose loggers are told of what could not be removed. */
+  constructor(origin: Origin) {
+    this.origin = origin
+  }
 
   /** Opens a new file for writing. */
   open(): { readonly path: string; readonly descriptor: number } {
@@ -23,8 +42,9 @@ export class SpillFolder {
 
   /** Removes the folder and what is in it. */
   remove(): void {
-    if (this.folder !== undefined) fs.rmSync(this.folder, { recursive: true, force: true })
+    const { folder } = this
     this.folder = undefined
+    if (folder !== undefined) remove(folder, "The folder with output of commands", this.origin)
   }
 }
 
@@ -67,13 +87,15 @@ export class Spill {
   }
 
   close(): void {
-    if (this.isOpen && this.file !== undefined) fs.closeSync(this.file.descriptor)
+    const { file, isOpen } = this
     this.isOpen = false
+    if (isOpen && file !== undefined) attempt(() => fs.closeSync(file.descriptor)) // it is closed all the same
   }
 
   remove(): void {
     this.close()
-    if (this.file !== undefined) fs.rmSync(this.file.path, { force: true })
+    const { file } = this
     this.file = undefined
+    if (file !== undefined) remove(file.path, "The file with output of a command", this.folder.origin)
   }
 }

@@ -151,10 +151,13 @@ class ScriptedForeground implements Foreground, Seen {
     }
   }
 
+  readonly discard = (): void => {}
+
   private settle(how: Pick<CommandEnding, "isReady" | "exitCode" | "stoppedBy">): void {
     for (const disarm of this.disarms) disarm()
     const { stderr = "", stdout = "" } = this.script
-    this.ended.settle({ stdout, stderr, stdoutTruncated: false, stderrTruncated: false, ...how })
+    const whole = { stdoutTruncated: false, stderrTruncated: false, stdoutFile: undefined, stderrFile: undefined }
+    this.ended.settle({ stdout, stderr, ...whole, ...how })
   }
 
   private after(millis: number, task: () => void): void {

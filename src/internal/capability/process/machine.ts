@@ -55,7 +55,7 @@ export interface NotStarted {
 /** What became of a command in a session. */
 export type CommandEnding = Pick<
   Process.SendResult,
-  "stdout" | "stderr" | "stdoutTruncated" | "stderrTruncated" | "exitCode" | "stoppedBy"
+  "stdout" | "stderr" | "stdoutTruncated" | "stderrTruncated" | "stdoutFile" | "stderrFile" | "exitCode" | "stoppedBy"
 > & {
   /** Whether the shell is ready for the next command. Else nothing of its tree is left. */
   readonly isReady: boolean
@@ -67,6 +67,8 @@ export interface Foreground {
   readonly ended: Settlement<CommandEnding>
   /** Climbs the ladder until that is so. Again and again it is the same as once. */
   readonly stop: () => void
+  /** Removes the files of its output. Called when it has ended. */
+  readonly discard: () => void
 }
 
 export interface ShellStarted {

@@ -112,8 +112,9 @@ class ShellSession implements Process.Session {
         })
         return Effect.flatMap(ended, (ending): Effect.Effect<Process.SendResult, Process.ProcessError> => {
           disarm?.()
-          if (interruption !== undefined) return Effect.failCause(interruption)
-          return this.answer(ending, timedOut)
+          if (interruption === undefined) return this.answer(ending, timedOut, foreground.discard)
+          foreground.discard()
+          return Effect.failCause(interruption)
         })
       })
     )
@@ -121,10 +122,12 @@ class ShellSession implements Process.Session {
 
   private answer(
     { isReady, ...ending }: CommandEnding,
-    timedOut: boolean
+    timedOut: boolean,
+    discard: () => void
   ): Effect.Effect<Process.SendResult, Process.ProcessError> {
-    const result = { ...ending, timedOut }
-    return isReady || ending.stoppedBy === "session" ? Effect.succeed(result) : this.ended
+    if (isReady || ending.stoppedBy === "session") return Effect.succeed({ ...ending, timedOut })
+    discard()
+    return this.ended
   }
 
   private get ended(): Effect.Effect<never, Process.ProcessError> {
