@@ -25,6 +25,7 @@ import * as Stream from "effect/Stream"
 import type * as Cancellation from "../Cancellation.js"
 import { type Operations, operationsOn } from "../internal/capability/fileSystem/operations.js"
 import type { Problem } from "../internal/capability/fileSystem/problem.js"
+import { quoted } from "../internal/quoted.js"
 
 /**
  * Schema for why an operation failed.
@@ -152,9 +153,9 @@ export class FileSystemError extends Schema.TaggedError<FileSystemError>(
 
   override get message(): string {
     const [what, advice] = texts[this.reason]
-    const to = this.to === undefined ? "" : ` to "${this.to}"`
+    const to = this.to === undefined ? "" : ` to ${quoted(this.to)}`
     const removed = this.removed === undefined ? "" : ` (entries removed before that: ${this.removed})`
-    return `Cannot ${verbs[this.operation]} "${this.path}"${to}: ${this.detail ?? what}${removed}. ${advice}.`
+    return `Cannot ${verbs[this.operation]} ${quoted(this.path)}${to}: ${this.detail ?? what}${removed}. ${advice}.`
   }
 }
 
@@ -418,7 +419,9 @@ export interface Service {
    *
    * Reads as `readText` does and writes as `writeText` does, in one turn, over the version that it has read: what somebody
    * else writes meanwhile is never lost, this fails with `StaleVersion` instead. Fails with `TextNotFound` where a text
-   * does not stand there, and with `TextAmbiguous` where it stands there more than once and `all` is not set.
+   * does not stand there, with `TextAmbiguous` where it stands there more than once and `all` is not set, and with
+   * `TooLarge` where a replacement makes it longer than 10 Mi characters. An interruption takes effect between two edits,
+   * too.
    */
   readonly editText: (
     path: string,

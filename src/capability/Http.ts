@@ -18,6 +18,7 @@ import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import type { Cancellation } from "../Cancellation.js"
+import { oneLine } from "../internal/quoted.js"
 
 /**
  * Schema for why a request failed.
@@ -117,7 +118,7 @@ export class HttpError extends Schema.TaggedError<HttpError>("quiesce/capability
 
   override get message(): string {
     const [what, advice] = texts[this.reason]
-    return `${this.method} ${this.url} failed: ${this.detail ?? what}. ${advice}.`
+    return `${this.method} ${oneLine(this.url)} failed: ${this.detail ?? what}. ${advice}.`
   }
 }
 
@@ -282,6 +283,10 @@ export interface Service {
    * the commit point: until it a file that was there is untouched; from it on the download has succeeded, and an
    * interruption that comes now undoes nothing. An interruption before it completes when what was staged is removed.
    * The `timeout` is that of the network: it does not count the move. Retries include the body.
+   *
+   * It takes no turn with the changes of a `FileSystem`, whose line is that layer's own: of two that write one file the
+   * later move wins, as a whole, and a write there that expects a version does not see a download that comes between its
+   * last look and its move. Where that matters, read with `text` or `stream`, and write with `FileSystem`.
    */
   readonly download: (options: DownloadOptions) => Effect.Effect<Downloaded, HttpError, Cancellation>
 }

@@ -18,6 +18,7 @@ import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import type { CancelCause } from "../CancelCause.js"
 import type { Cancellation } from "../Cancellation.js"
+import { quoted } from "../internal/quoted.js"
 
 /**
  * How far a stop reaches.
@@ -387,28 +388,29 @@ export class ProcessError extends Schema.TaggedError<ProcessError>("quiesce/capa
 }
 
 const describe = ({ command, cwd, detail, reason }: ProcessError): string => {
+  const name = quoted(command)
   const because = detail === undefined ? "" : ` (${detail})`
   switch (reason) {
     case "CommandNotFound":
-      return `"${command}" was not found${because}: install it, correct the name, or give its full path`
+      return `${name} was not found${because}: install it, correct the name, or give its full path`
     case "InterpreterNotFound":
-      return `"${command}" was found, but not the interpreter that its first line names${because}: install that, or run the file with another one`
+      return `${name} was found, but not the interpreter that its first line names${because}: install that, or run the file with another one`
     case "NotExecutable":
-      return `"${command}" may not be executed${because}: make it executable with chmod +x, or run it with its interpreter`
+      return `${name} may not be executed${because}: make it executable with chmod +x, or run it with its interpreter`
     case "BadWorkingDirectory":
-      return `"${command}" was not started, because it cannot run in "${cwd}"${because}: create the folder, or pass another cwd`
+      return `${name} was not started, because it cannot run in ${quoted(cwd ?? "")}${because}: create the folder, or pass another cwd`
     case "InvalidOptions":
-      return `"${command}" was not started, because its options cannot work${because}: correct them`
+      return `${name} was not started, because its options cannot work${because}: correct them`
     case "PlatformNotSupported":
-      return `"${command}" was not started${because}: this platform does not tell what is needed to stop a process together with all that it started, so use ${detail === undefined ? "a POSIX system" : "Linux"}`
+      return `${name} was not started${because}: this platform does not tell what is needed to stop a process together with all that it started, so use ${detail === undefined ? "a POSIX system" : "Linux"}`
     case "SpawnFailed":
-      return `"${command}" could not be started${because}: the system refused, so try again later or with less`
+      return `${name} could not be started${because}: the system refused, so try again later or with less`
     case "ServiceClosed":
-      return `"${command}" was not started${because}: the layer of Process that was to own it has been closed, so start it while that lives`
+      return `${name} was not started${because}: the layer of Process that was to own it has been closed, so start it while that lives`
     case "InputClosed":
-      return `"${command}" takes no more input${because}: start it with keepStdinOpen, and write while it runs`
+      return `${name} takes no more input${because}: start it with keepStdinOpen, and write while it runs`
     case "SessionEnded":
-      return `The session of "${command}" has ended${because}: open another one, and expect nothing of what this one knew`
+      return `The session of ${name} has ended${because}: open another one, and expect nothing of what this one knew`
   }
 }
 

@@ -18,6 +18,7 @@ import * as Cancellation from "../Cancellation.js"
 import type { Problem, TaskRecord } from "../internal/capability/task/record.js"
 import { TaskTable } from "../internal/capability/task/table.js"
 import { misuse } from "../internal/invariant.js"
+import { quoted } from "../internal/quoted.js"
 
 /**
  * Schema for where a task stands. `stopping` has been asked to stop and is not quiet yet; the three last are for good.
@@ -105,7 +106,7 @@ export class TaskError extends Schema.TaggedError<TaskError>("quiesce/capability
   }
 
   override get message(): string {
-    return `Task "${this.task}": ${this.detail ?? reasons[this.reason]}`
+    return `Task ${quoted(this.task)}: ${this.detail ?? reasons[this.reason]}`
   }
 }
 

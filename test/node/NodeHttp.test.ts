@@ -171,6 +171,37 @@ describe("NodeHttp", () => {
           done(Object.assign(new Error("getaddrinfo"), { code: "ENOTFOUND" }), [])
         const unknown = Cancellation.own(Effect.provide(get(port), NodeHttp.layer({ lookup })))
         assert.strictEqual((yield* Effect.flip(unknown)).reason, "LookupFailed")
+        // A name that the system's own resolver refuses without asking anybody.
+        const url = `http://${"x".repeat(64)}.test/`
+        const system = Cancellation.own(Effect.provide(get(port, { url }), NodeHttp.layer()))
+        assert.strictEqual((yield* Effect.flip(system)).reason, "LookupFailed")
+      })
+    )
+
+    it.scopedLive.each<readonly [string, Http.Reason, net.LookupFunction]>([
+      ["throws", "ConnectFailed", () => assert.fail("the resolver is broken")],
+      ["has no address", "LookupFailed", (_host, _options, done) => done(null, [])],
+      ["has an address that is none", "AddressNotAllowed", (_host, _options, done) => done(null, "nowhere")],
+      [
+        "answers twice",
+        "AddressNotAllowed",
+        (_host, _options, done) => {
+          done(null, "10.0.0.1", 4)
+          done(null, "127.0.0.1", 4)
+        }
+      ],
+      // As the system does.
+      [
+        "fails without addresses",
+        "LookupFailed",
+        (_host, _options, done) =>
+          (done as (error: Error) => void)(Object.assign(new Error("getaddrinfo"), { code: "ENOTFOUND" }))
+      ]
+    ])("a resolver that %s is a failure", ([, reason, lookup]) =>
+      Effect.gen(function* () {
+        const port = yield* listenRaw(() => assert.fail("it was connected to"))
+        const own = Cancellation.own(Effect.provide(get(port), NodeHttp.layer({ lookup })))
+        assert.strictEqual((yield* Effect.flip(own)).reason, reason)
       })
     )
 
@@ -329,6 +360,9 @@ describe("NodeHttp", () => {
         }
         assert.include((yield* Effect.flip(download("none/x"))).message, "its folder does not exist")
         assert.include((yield* Effect.flip(download("folder"))).message, "there is a folder of that name")
+        assert.include((yield* Effect.flip(download("nul\0byte"))).message, "no path that the system accepts")
+        assert.include((yield* Effect.flip(download("nul\0byte/x"))).message, "no path that the system accepts")
+        assert.include((yield* Effect.flip(download("x".repeat(300)))).message, "its name is too long")
         assert.deepStrictEqual(fs.readdirSync(outside), [])
         assert.sameMembers(fs.readdirSync(root), ["out", "folder"])
         yield* download("x")

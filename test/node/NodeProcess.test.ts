@@ -491,9 +491,12 @@ describe("what cannot be started", () => {
     inPlace(() =>
       Effect.gen(function* () {
         const open = () => process.getActiveResourcesInfo().filter((name) => /Pipe|Process/.test(name)).length
+        const descriptors = () => fs.readdirSync("/proc/self/fd").length
         const before = open()
         for (let i = 0; i < 50; i++) {
+          const opened = descriptors()
           const error = yield* errorOf({ command: "no-such-command-of-quiesce", stdin: "text", timeout: "1 minute" })
+          assert.isAtMost(descriptors(), opened, "L3")
           assert.strictEqual(error.code, "PROCESS_COMMAND_NOT_FOUND")
           assert.match(error.message, /^"no-such-command-of-quiesce" was not found: install it/)
         }

@@ -1,8 +1,9 @@
 /**
  * An output stream of a shell, in which the shell itself puts marks between what its commands write.
  *
- * A mark is unguessable, so no output can look like one. What comes between the end of a command and the beginning of the
- * next (prompts, jobs in the background) is dropped.
+ * A mark is unguessable, so no output can look like one by chance. A command can find out its shell's, and forge one: that
+ * ends its own output early, and does no more. What comes between the end of a command and the beginning of the next
+ * (prompts, jobs in the background) is dropped.
  */
 import type { Output } from "./output.js"
 
@@ -14,6 +15,9 @@ interface Awaited {
 }
 
 const nothing: Buffer = Buffer.alloc(0)
+
+/** An exit code. */
+const longestValue = 3
 
 /** @internal */
 export class MarkedStream {
@@ -48,14 +52,21 @@ export class MarkedStream {
       return false
     }
     const at = rest.indexOf(awaited.mark)
+    const from = at + awaited.mark.length
+    const value = at < 0 ? "" : rest.toString("latin1", from, from + longestValue + 1)
+    if (at >= 0 && !/^(?:\d{1,3}>|\d{0,3}$)/.test(value)) {
+      awaited.output?.add(Buffer.from(rest.subarray(0, from))) // forged: what comes behind it has no end
+      this.rest = Buffer.from(rest.subarray(from))
+      return true
+    }
     // The mark may have begun in the last bytes.
     const before = at >= 0 ? at : Math.max(0, rest.length - awaited.mark.length + 1)
     if (before > 0) awaited.output?.add(Buffer.from(rest.subarray(0, before)))
-    const end = at < 0 ? -1 : rest.indexOf(">", at + awaited.mark.length)
-    this.rest = Buffer.from(rest.subarray(end < 0 ? before : end + 1))
+    const end = value.indexOf(">")
+    this.rest = Buffer.from(rest.subarray(end < 0 ? before : from + end + 1))
     if (end < 0) return false
     this.awaited = undefined
-    awaited.found(rest.toString("latin1", at + awaited.mark.length, end))
+    awaited.found(value.slice(0, end))
     return true
   }
 }

@@ -127,7 +127,10 @@ export const startProcess = (
   }
   if (child.pid === undefined) {
     const error = new Settlement<Process.ProcessError>()
-    child.once("error", (cause) => error.settle(explain(options, searched, cause)))
+    child.once("error", (cause) => {
+      for (const pipe of child.stdio) pipe?.destroy() // Node closes them too, but later (L3)
+      error.settle(explain(options, searched, cause))
+    })
     return { _tag: "NotStarted", error }
   }
   const group = new ProcessGroup(child, child.pid, limits, mark, origin, () => stdout.received + stderr.received)

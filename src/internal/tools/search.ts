@@ -4,6 +4,7 @@
 import * as Effect from "effect/Effect"
 import type { Cancellation } from "../../Cancellation.js"
 import * as FileSystem from "../../capability/FileSystem.js"
+import { indexOf } from "../occurrences.js"
 import { matches } from "./glob.js"
 
 /** @internal */
@@ -53,7 +54,7 @@ export const search = (query: Query): Effect.Effect<Found, FileSystem.FileSystem
         if (kind !== "file" || (query.files !== undefined && !matches(query.files, path))) continue
         if (++files > maxFiles) return { matches: found, isTruncated: true }
         for (const [index, line] of (yield* read(path)).split("\n").entries()) {
-          if (!fold(line).includes(wanted)) continue
+          if (indexOf(fold(line), wanted) === -1) continue
           if (found.length === maxMatches) return { matches: found, isTruncated: true }
           found.push({ path, line: index + 1, text: line.slice(0, maxLineUnits) })
         }

@@ -164,6 +164,44 @@ export const fileSystemChangesContract = (name: string, make: Make): void => {
       })
     )
 
+    it.scoped("editText takes no more time and makes no more text than it may, whatever it is asked for", () =>
+      Effect.gen(function* () {
+        const world = yield* make({ file: "a".repeat(1024 * 1024) })
+        const edit = (...edits: ReadonlyArray<FileSystem.Edit>) => run(FileSystem.editText("file", edits), world)
+        const half = "a".repeat(65_536)
+        const before = performance.now()
+        // Each of these took a minute of the whole host, or all of its memory.
+        assert.strictEqual(yield* codeOf(edit({ find: half, replace: "" })), "FS_TEXT_AMBIGUOUS")
+        assert.strictEqual(yield* codeOf(edit({ find: `${half}b${half}`, replace: "" })), "FS_TEXT_NOT_FOUND")
+        const twice = { find: "a", replace: "aa", all: true }
+        const error = yield* Effect.flip(edit(...Array.from({ length: 40 }, () => twice)))
+        assert.deepInclude(error, { code: "FS_TOO_LARGE" })
+        assert.include(error.message, "with the replacement (edit 4 of 40) it would have 16777216 characters")
+        assert.isBelow(performance.now() - before, 10_000)
+        assert.deepStrictEqual(yield* world.look, { file: "a".repeat(1024 * 1024) })
+      })
+    )
+
+    it.scoped("editText is stopped between two edits", () =>
+      Effect.gen(function* () {
+        const world = yield* make({ file: "a" })
+        let made = 0
+        const edits = Array.from({ length: 1000 }, () => ({
+          get find() {
+            if (++made === 10) controller.abort()
+            return "a"
+          },
+          replace: "a"
+        }))
+        const controller = new AbortController()
+        const edit = Cancellation.ownSignal(FileSystem.editText("file", edits), controller.signal)
+        const exit = yield* Effect.exit(Effect.provide(edit, world.files))
+        assert.isTrue(Exit.isInterrupted(exit))
+        assert.isBelow(made, 20)
+        assert.deepStrictEqual(yield* world.look, { file: "a" })
+      })
+    )
+
     it.scoped("editText says which text is missing or ambiguous, and changes nothing", () =>
       Effect.gen(function* () {
         const files = { file: "a\r\nb\r\naaa $& $1" }

@@ -5,6 +5,7 @@
  * and which then run to their end (measured, decision 0013).
  */
 import * as Effect from "effect/Effect"
+import { quoted } from "../../quoted.js"
 import { lookAgain } from "./info.js"
 import { contains, type Place, pathOf } from "./locate.js"
 import type { Platform, Problem } from "./problem.js"
@@ -58,7 +59,7 @@ const copyEntry = (platform: Platform, from: string, at: string): Effect.Effect<
       default:
         return Effect.fail<Problem>({
           reason: "NotAFile",
-          detail: `"${platform.path.basename(from)}" in it is a pipe, a socket or a device`
+          detail: `${quoted(platform.path.basename(from))} in it is a pipe, a socket or a device`
         })
     }
   })

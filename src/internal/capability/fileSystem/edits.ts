@@ -2,6 +2,7 @@
  * Replacing text exactly.
  */
 import * as Effect from "effect/Effect"
+import { countOf, indexOf, split } from "../../occurrences.js"
 import type { Problem } from "./problem.js"
 
 /** @internal */
@@ -11,46 +12,57 @@ export interface Edit {
   readonly all?: boolean | undefined
 }
 
-/** How often a text stands in another, also where two of the places overlap: it is said then which one is meant. */
-const countOf = (text: string, find: string): number => {
-  let count = 0
-  for (let at = text.indexOf(find); at !== -1; at = text.indexOf(find, at + 1)) count++
-  return count
-}
-
 // What is looked for is not repeated: it may be a secret, and who asks has it.
 const missing = (text: string, { find }: Edit, which: string): Problem => {
   const crlf = find.replace(/\r?\n/g, "\r\n")
   const hint =
-    crlf !== find && text.includes(crlf) ? "; with CRLF at the ends of its lines, as the file has them, it does" : ""
+    crlf !== find && indexOf(text, crlf) !== -1
+      ? "; with CRLF at the ends of its lines, as the file has them, it does"
+      : ""
   return { reason: "TextNotFound", detail: `the text to replace${which} does not stand in it${hint}` }
 }
 
+const tooLarge = (units: number, most: number, which: string): Problem => ({
+  reason: "TooLarge",
+  detail: `with the replacement${which} it would have ${units} characters, and at most ${most} may be`
+})
+
+/** Makes one edit. Takes time that is proportional to what it reads and to what it makes. */
+const apply = (text: string, edit: Edit, which: string, maxUnits: number): Effect.Effect<string, Problem> => {
+  const { all = false, find, replace } = edit
+  if (find === "") return Effect.fail({ reason: "TextAmbiguous", detail: `the text to replace${which} is empty` })
+  const at = indexOf(text, find)
+  if (at === -1) return Effect.fail(missing(text, edit, which))
+  // In pieces: to `replaceAll` a dollar sign means something.
+  const parts = all ? split(text, find) : [text.slice(0, at), text.slice(at + find.length)]
+  const count = all ? parts.length - 1 : countOf(text, find)
+  if (!all && count > 1) {
+    const detail = `the text to replace${which} stands in it ${count} times`
+    return Effect.fail({ reason: "TextAmbiguous", detail })
+  }
+  // Before it is made: a few edits that each double it make more than any memory holds.
+  const units = text.length + count * (replace.length - find.length)
+  if (units > maxUnits && units > text.length) return Effect.fail(tooLarge(units, maxUnits, which))
+  return Effect.succeed(parts.join(replace))
+}
+
 /**
- * Makes the edits one after another, each on what the one before has left.
+ * Makes the edits one after another, each on what the one before has left, and none that makes more than `maxUnits` of it.
+ * `pause` comes between two of them.
  *
  * @internal
  */
-export const applyEdits = (text: string, edits: ReadonlyArray<Edit>): Effect.Effect<string, Problem> =>
-  Effect.suspend(() => {
+export const applyEdits = (
+  text: string,
+  edits: ReadonlyArray<Edit>,
+  maxUnits: number,
+  pause: Effect.Effect<void>
+): Effect.Effect<string, Problem> =>
+  Effect.gen(function* () {
     let result = text
     for (const [i, edit] of edits.entries()) {
-      const which = edits.length === 1 ? "" : ` (edit ${i + 1} of ${edits.length})`
-      if (edit.find === "") {
-        return Effect.fail<Problem>({ reason: "TextAmbiguous", detail: `the text to replace${which} is empty` })
-      }
-      const at = result.indexOf(edit.find)
-      if (at === -1) return Effect.fail(missing(result, edit, which))
-      if (edit.all === true) {
-        result = result.split(edit.find).join(edit.replace) // not `replaceAll`, to which a dollar sign means something
-        continue
-      }
-      const count = countOf(result, edit.find)
-      if (count > 1) {
-        const detail = `the text to replace${which} stands in it ${count} times`
-        return Effect.fail<Problem>({ reason: "TextAmbiguous", detail })
-      }
-      result = result.slice(0, at) + edit.replace + result.slice(at + edit.find.length)
+      if (i > 0) yield* pause
+      result = yield* apply(result, edit, edits.length === 1 ? "" : ` (edit ${i + 1} of ${edits.length})`, maxUnits)
     }
-    return Effect.succeed(result)
+    return result
   })

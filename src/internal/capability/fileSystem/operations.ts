@@ -55,6 +55,14 @@ interface Way {
   readonly to: Place
 }
 
+// The host would write another character in its place: two paths, each with a line of its own, would be one file.
+const unspellable: Problem = {
+  reason: "InvalidPath",
+  detail: "it holds half of a surrogate pair, which UTF-8 cannot express"
+}
+
+const isSpellable = (path: string): boolean => !/\p{Surrogate}/u.test(path)
+
 const defaultMaxBytes = 10 * 1024 * 1024
 
 /** @internal */
@@ -71,7 +79,9 @@ export const operationsOn = <E>(
     Cancellation.operation(
       protect(services, (platform) =>
         Effect.mapError(
-          Effect.suspend(() => work(platform)),
+          Effect.suspend(() =>
+            isSpellable(path) && isSpellable(to ?? "") ? work(platform) : Effect.fail(unspellable)
+          ),
           (problem) => failureOf(operation)(path, problem, to)
         )
       ),
@@ -158,7 +168,10 @@ export const operationsOn = <E>(
       changePlace("writeText", path, (platform, place) => writeText(platform, place, text, expected)),
     editText: (path, edits, { expected } = {}) =>
       changePlace("editText", path, (platform, place) =>
-        changeText(platform, place, { expected, maxBytes: defaultMaxBytes }, (text) => applyEdits(text, edits))
+        changeText(platform, place, { expected, maxBytes: defaultMaxBytes }, (text) =>
+          // A long list on a large file takes long: others have their turn meanwhile, and so has an interruption.
+          applyEdits(text, edits, defaultMaxBytes, platform.restore(Effect.yieldNow()))
+        )
       ),
     remove: (path, { recursive = false } = {}) =>
       change(

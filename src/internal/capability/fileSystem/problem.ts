@@ -77,14 +77,16 @@ const reasons: { readonly [code: string]: Reason } = {
   ENOTDIR: "NotADirectory",
   ENOSPC: "NoSpace",
   EDQUOT: "NoSpace",
-  ENAMETOOLONG: "InvalidPath"
+  ENAMETOOLONG: "InvalidPath",
+  ELOOP: "InvalidPath"
 }
+
+const codeOf = (error: PlatformError): string => (hasProperty(error.cause, "code") ? String(error.cause.code) : "")
 
 const reasonOf = (error: PlatformError): Reason => {
   if (error._tag === "BadArgument") return "InvalidPath"
   // The platform's own reasons do not tell a full disk or a folder from the rest, the code of the system does.
-  const code = hasProperty(error.cause, "code") ? String(error.cause.code) : ""
-  const known = reasons[code]
+  const known = reasons[codeOf(error)]
   if (known !== undefined) return known
   switch (error.reason) {
     case "NotFound":
@@ -100,6 +102,8 @@ const reasonOf = (error: PlatformError): Reason => {
 
 const problemOf = (error: PlatformError): Problem => {
   const reason = reasonOf(error)
+  if (codeOf(error) === "ELOOP")
+    return { reason, cause: error, detail: "it leads through too many links, or in a circle" }
   if (reason !== "Unknown" || error.description === undefined) return { reason, cause: error }
   // "EIO: i/o error, read '/srv/agents/7/notes.txt'": where the root is, is nobody's business.
   return { reason, cause: error, detail: error.description.split(",")[0] ?? error.description }

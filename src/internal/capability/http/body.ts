@@ -2,6 +2,7 @@
  * The body of one response: read piece by piece, never more than may be.
  */
 import * as Effect from "effect/Effect"
+import { quoted } from "../../quoted.js"
 import type { Conversation, Restore } from "./conversation.js"
 import type { Exchange, Head, Problem } from "./transport.js"
 
@@ -89,6 +90,6 @@ export const decode = (bytes: Uint8Array, contentType: string | undefined): Effe
   const charset = charsetOfMark(bytes) ?? charsetOfType(contentType) ?? "utf-8"
   return Effect.try({
     try: () => new TextDecoder(charset).decode(bytes),
-    catch: (): Problem => ({ reason: "UnknownCharset", detail: `its charset "${charset.slice(0, 40)}" is not known` })
+    catch: (): Problem => ({ reason: "UnknownCharset", detail: `its charset ${quoted(charset)} is not known` })
   })
 }

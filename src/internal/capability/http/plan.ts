@@ -9,6 +9,7 @@ import type * as Schedule from "effect/Schedule"
 import type * as Stream from "effect/Stream"
 import type { Cancellation } from "../../../Cancellation.js"
 import * as Http from "../../../capability/Http.js"
+import { quoted } from "../../quoted.js"
 import { maxTimerMillis } from "../../timer.js"
 import type { Outgoing, Problem } from "./transport.js"
 
@@ -63,8 +64,9 @@ const reserved = new Set([
 const findingsOf = ([name, value]: readonly [string, string]): ReadonlyArray<string> => {
   // Not the value: it may be a secret.
   if (!/^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/.test(name)) return ["a header has a name that HTTP does not allow"]
-  if (!/^[\t\x20-\x7e\x80-\xff]*$/.test(value)) return [`the header "${name}" has a value that HTTP does not allow`]
-  return reserved.has(name.toLowerCase()) ? [`the header "${name}" cannot be set`] : []
+  if (!/^[\t\x20-\x7e\x80-\xff]*$/.test(value))
+    return [`the header ${quoted(name)} has a value that HTTP does not allow`]
+  return reserved.has(name.toLowerCase()) ? [`the header ${quoted(name)} cannot be set`] : []
 }
 
 /**
@@ -74,7 +76,7 @@ const findingsOf = ([name, value]: readonly [string, string]): ReadonlyArray<str
  */
 export const refuseUrl = (url: URL): string | undefined => {
   if (url.protocol !== "http:" && url.protocol !== "https:")
-    return `its scheme is "${url.protocol}", not http: or https:`
+    return `its scheme is ${quoted(url.protocol)}, not http: or https:`
   if (url.username !== "" || url.password !== "") {
     return "its URL holds credentials, which belong in the `authorization` header"
   }

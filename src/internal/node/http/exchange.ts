@@ -27,6 +27,7 @@ import {
   type Outgoing,
   type Problem
 } from "../../capability/http/transport.js"
+import { quoted } from "../../quoted.js"
 import { Settlement } from "../../settlement.js"
 import { problemOf } from "./failure.js"
 import { type Guard, hostOf, Refused } from "./guard.js"
@@ -150,13 +151,12 @@ export class NodeExchange implements Exchange {
 
   private readonly lookup: net.LookupFunction = (host, options, callback) => {
     this.lookups++
+    let isAnswered = false
     const answer = (error: NodeJS.ErrnoException | null, addresses: ReadonlyArray<LookupAddress>): void => {
+      if (isAnswered) return
+      isAnswered = true
       this.lookups--
-      const refused = this.connecting.guard.refuseAddresses(
-        host,
-        addresses.map(({ address }) => address)
-      )
-      const problem = error ?? (refused === undefined ? null : new Refused(refused))
+      const problem = error ?? this.refusal(host, addresses)
       const [first] = addresses
       if (options.all)
         callback(problem, problem === null ? [...addresses] : []) // X5
@@ -164,9 +164,23 @@ export class NodeExchange implements Exchange {
       this.settleClosed() // X2
     }
     const look = this.connecting.lookup ?? (systemLookup as net.LookupFunction)
-    look(host, { ...options, all: true }, (error, addresses) =>
-      answer(error, typeof addresses === "string" ? [{ address: addresses, family: net.isIP(addresses) }] : addresses)
+    try {
+      // With an error the system gives no addresses, not even none.
+      look(host, { ...options, all: true }, (error, found: string | ReadonlyArray<LookupAddress> | undefined) =>
+        answer(error, typeof found === "string" ? [{ address: found, family: net.isIP(found) }] : (found ?? []))
+      )
+    } catch (error) {
+      answer(error instanceof Error ? error : new Error("the look-up of names threw", { cause: error }), [])
+    }
+  }
+
+  private refusal(host: string, addresses: ReadonlyArray<LookupAddress>): Error | null {
+    if (addresses.length === 0) return new Refused({ reason: "LookupFailed", detail: "its host has no address" })
+    const refused = this.connecting.guard.refuseAddresses(
+      host,
+      addresses.map(({ address }) => address)
     )
+    return refused === undefined ? null : new Refused(refused)
   }
 
   private begin(response: http.IncomingMessage): void {
@@ -175,7 +189,7 @@ export class NodeExchange implements Exchange {
     const hasBody = this.outgoing.method !== "HEAD" && status !== 204 && status !== 304
     const unpack = hasBody ? unpacker(headers["content-encoding"]) : undefined
     if (unpack === "unknown") {
-      const detail = `the body of the response is encoded as "${headers["content-encoding"]}", which is not known`
+      const detail = `the body of the response is encoded as ${quoted(headers["content-encoding"] ?? "")}, which is not known`
       return this.fail({ reason: "InvalidResponse", status, detail })
     }
     const body = unpack === undefined ? response : response.pipe(unpack)

@@ -12,6 +12,7 @@ import * as fs from "node:fs"
 import * as path from "node:path"
 import * as Effect from "effect/Effect"
 import type { Problem, Staging } from "../../capability/http/transport.js"
+import { quoted } from "../../quoted.js"
 import { Settlement } from "../../settlement.js"
 
 type Result<A> = { readonly error: NodeJS.ErrnoException } | { readonly value: A }
@@ -24,12 +25,16 @@ const details: { readonly [code: string]: string } = {
   EISDIR: "there is a folder of that name",
   ENOTEMPTY: "there is a folder of that name",
   EEXIST: "there is a folder of that name",
-  ENOSPC: "no space is left on the device"
+  ENAMETOOLONG: "its name is too long",
+  EROFS: "it is not permitted",
+  ERR_INVALID_ARG_VALUE: "it is no path that the system accepts",
+  ENOSPC: "no space is left on the device",
+  EDQUOT: "no space is left on the device"
 }
 
 const problemOf = (file: string, cause: NodeJS.ErrnoException): Problem => {
   const why = details[cause.code ?? ""] ?? cause.code ?? "the system refused"
-  return { reason: "WriteFailed", detail: `the file "${file}" could not be written: ${why}`, cause }
+  return { reason: "WriteFailed", detail: `the file ${quoted(file)} could not be written: ${why}`, cause }
 }
 
 /** Runs one call of Node to its end, whatever happens to the fiber. */
@@ -40,7 +45,11 @@ const call = <A>(
   Effect.uninterruptible(
     Effect.suspend(() => {
       const settlement = new Settlement<Result<A>>()
-      run((error, value) => settlement.settle(error === null ? { value } : { error }))
+      try {
+        run((error, value) => settlement.settle(error === null ? { value } : { error }))
+      } catch (error) {
+        settlement.settle({ error: error as NodeJS.ErrnoException }) // Node throws what it cannot even ask the system for
+      }
       return Effect.flatMap(settlement.wait(), (result) =>
         "error" in result ? Effect.fail(problemOf(file, result.error)) : Effect.succeed(result.value)
       )
@@ -55,7 +64,7 @@ const folderOf = (root: string | undefined, file: string): Effect.Effect<string,
     if (root === undefined) return folder
     const realRoot = yield* call<string>(file, (done) => fs.realpath(root, done))
     const way = path.relative(realRoot, folder)
-    const detail = `the file "${file}" is outside of the folder that may be used`
+    const detail = `the file ${quoted(file)} is outside of the folder that may be used`
     return way === ".." || way.startsWith(`..${path.sep}`) || path.isAbsolute(way)
       ? yield* Effect.fail<Problem>({ reason: "WriteFailed", detail })
       : folder
