@@ -74,7 +74,7 @@ Tools
   edit_file    { path, edits: [{ find, replace, all? }] }
   search_files { text, path?, files?, ignoreCase? }
   run_command  { command, args?, stdin?, graceMillis?, mustSucceed? }
-               graceMillis: how long it may take to end when it is stopped, before it is killed (default: 3000)
+               graceMillis: how long it may take to end when it is stopped, before it is killed (default: 3000, at most 60000)
                mustSucceed: an exit code other than 0 is then a failure of the call (default: false)
   shell        { command }, in a shell that stays
   fetch_url    { url }; private addresses are refused

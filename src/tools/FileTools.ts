@@ -125,7 +125,8 @@ export const searchFiles = (options: Options = {}) =>
     parameters: {
       text: Schema.NonEmptyString.annotations({ description: "What to look for, as it is: no regular expression" }),
       path: Schema.optionalWith(path, { default: () => "." }),
-      files: Schema.optional(Schema.NonEmptyString).annotations({
+      // A pattern is tried on each file, in time that is proportional to its length.
+      files: Schema.optional(Schema.NonEmptyString.pipe(Schema.maxLength(1000))).annotations({
         description: "Only files whose path matches this, such as **/*.ts: * is anything but a slash, ** anything"
       }),
       ignoreCase: Schema.optionalWith(Schema.Boolean, { default: () => false })

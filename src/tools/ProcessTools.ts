@@ -7,6 +7,7 @@ import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as Process from "../capability/Process.js"
+import { quoted } from "../internal/quoted.js"
 import * as Tool from "../Tool.js"
 import { ToolContext } from "../ToolContext.js"
 import { ToolFailure } from "../ToolError.js"
@@ -21,13 +22,16 @@ import * as Toolkit from "../Toolkit.js"
 export interface Options {
   /** The folder that commands run in. */
   readonly cwd: string
-  /** Added to the scrubbed environment of each command. */
+  /** Added to the scrubbed environment of each `run_command`. */
   readonly env?: ((callId: string) => Readonly<Record<string, string>>) | undefined
   /** How far a stop reaches. Default: `group`. */
   readonly containment?: Process.Containment | undefined
   /** The time for one call of each tool. Default: no limit. */
   readonly timeout?: Duration.DurationInput | undefined
 }
+
+/** Whoever stops the call waits that long for a command that ignores it: so it is not for a model to say for ever. */
+const grace = Schema.NonNegativeInt.pipe(Schema.lessThanOrEqualTo(60_000))
 
 const CommandResult = Schema.Struct({
   exitCode: Schema.NullOr(Schema.Number),
@@ -40,7 +44,7 @@ const CommandResult = Schema.Struct({
 const complain = (command: string, { exitCode, signal, stderr }: Process.RunResult): ToolFailure => {
   const end = exitCode === undefined ? `was ended by ${signal}` : `exited with ${exitCode}`
   const said = stderr.trim() === "" ? "" : `: ${stderr.trim()}`
-  return new ToolFailure({ message: `"${command}" ${end}${said}` })
+  return new ToolFailure({ message: `${quoted(command)} ${end}${said}` })
 }
 
 /**
@@ -57,7 +61,7 @@ export const runCommand = ({ containment, cwd, env, timeout }: Options) =>
       command: Schema.String,
       args: Schema.optional(Schema.Array(Schema.String)),
       stdin: Schema.optional(Schema.String),
-      graceMillis: Schema.optional(Schema.NonNegativeInt),
+      graceMillis: Schema.optional(grace),
       mustSucceed: Schema.optionalWith(Schema.Boolean, { default: () => false })
     },
     success: CommandResult,

@@ -48,7 +48,9 @@ export const startTask = ({ containment, cwd, timeout }: Options) =>
     description:
       "Starts a command in the background, in the workspace and without a shell, and gives the id of the task",
     parameters: {
-      label: Schema.NonEmptyString.annotations({ description: "What it does, in a few words" }),
+      label: Schema.NonEmptyString.pipe(Schema.maxLength(200)).annotations({
+        description: "What it does, in a few words"
+      }),
       command: Schema.String,
       args: Schema.optional(Schema.Array(Schema.String))
     },

@@ -36,6 +36,9 @@ describe("ProcessTools", () => {
           (yield* call("run_command", { command: "no-such-command" })).code,
           "PROCESS_COMMAND_NOT_FOUND"
         )
+        // It would make the call one that nobody can stop.
+        const deaf = { command: "true", graceMillis: 2_000_000_000 }
+        assert.strictEqual((yield* call("run_command", deaf)).code, "INVALID_ARGS")
       }).pipe(Effect.provide(layer))
   )
 

@@ -39,6 +39,8 @@ describe("TaskTools", () => {
       assert.deepInclude(killed, { id, status: "killed" })
       assert.isFalse(alive(Number(output.text)))
       assert.strictEqual((yield* call("kill_task", { id: "task-9" })).code, "TASK_NOT_FOUND")
+      const long = { label: "x".repeat(201), command: "true" }
+      assert.strictEqual((yield* call("start_task", long)).code, "INVALID_ARGS")
       const failing = yield* call("start_task", bash("exit 3"))
       const { task } = yield* call("task_output", { id: failing.id, waitMillis: 20_000 })
       assert.deepInclude(task, { status: "failed", error: "exited with 3" })

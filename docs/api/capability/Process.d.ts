@@ -75,6 +75,7 @@ export interface Background {
     readonly closeStdin: Effect.Effect<void, never, Cancellation>;
 }
 export interface SessionOptions extends Surroundings {
+    readonly spill?: SpillOptions | undefined;
 }
 export interface SendOptions {
     readonly timeout?: Duration.DurationInput | undefined;
@@ -85,6 +86,8 @@ export interface SendResult {
     readonly stderr: string;
     readonly stdoutTruncated: boolean;
     readonly stderrTruncated: boolean;
+    readonly stdoutFile: string | undefined;
+    readonly stderrFile: string | undefined;
     readonly exitCode: number | undefined;
     readonly timedOut: boolean;
     readonly stoppedBy: StoppedBy | undefined;
