@@ -84,6 +84,11 @@ const bans: ReadonlyArray<Ban> = [
     instead: "nobody can remove what they register; derive an owner"
   },
   {
+    what: "Effect.race, Effect.timeout",
+    pattern: /\bEffect\.(?:race|timeout)\w*/,
+    instead: "cut between the making of its fibers and their start it never ends; start fibers and wait for each"
+  },
+  {
     what: "AsyncLocalStorage",
     pattern: /\bAsyncLocalStorage\b/,
     instead: "ownership is passed, not found"

@@ -330,7 +330,8 @@ export interface CopyOptions {
  *
  * Every operation goes through `Cancellation.operation`: it does not start under a cancelled owner (L10), and its owner
  * does not end before it has (L3, L14). None opens a pipe, a socket or a device, which could block a thread of the host
- * for good. Those that read follow links.
+ * for good: each looks first. A program that puts a pipe in the place of a file between that look and the opening can
+ * still do so, since the platform has no other way to open than one that waits. Those that read follow links.
  *
  * @since 0.1.0
  * @category services
@@ -418,7 +419,8 @@ export interface Service {
    * Makes exact replacements in a file of at most 10 MiB of UTF-8, one after another, all of them or none.
    *
    * Reads as `readText` does and writes as `writeText` does, in one turn, over the version that it has read: what somebody
-   * else writes meanwhile is never lost, this fails with `StaleVersion` instead. Fails with `TextNotFound` where a text
+   * else writes meanwhile is never lost, this fails with `StaleVersion` instead. The commit point is the move of what was
+   * staged, as there: until it the file is untouched, from it on all edits are made. Fails with `TextNotFound` where a text
    * does not stand there, with `TextAmbiguous` where it stands there more than once and `all` is not set, and with
    * `TooLarge` where a replacement makes it longer than 10 Mi characters. An interruption takes effect between two edits,
    * too.
