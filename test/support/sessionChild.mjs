@@ -10,13 +10,14 @@ import * as NodeSession from "quiesce/node/NodeSession"
 const [mode, file, script, acknowledged] = process.argv.slice(2)
 
 const append = (session) => {
-  const events = JSON.parse(fs.readFileSync(script, "utf8"))
+  const text = fs.readFileSync(script, "utf8")
   const log = fs.openSync(acknowledged, "a")
   const run = `${process.pid}-`
   for (let round = 0; ; round++) {
     const { events: known, firstTurn } = { events: session.events().length, firstTurn: session.position().turn }
     // The script counts from 1: what it numbers and names is moved behind what there is.
     const unique = (id) => `${run}${round}-${id}`
+    const events = JSON.parse(text.replace(/"(call_\d+)"/g, (_, id) => JSON.stringify(unique(id))))
     for (const event of events) {
       const moved = { ...event }
       if ("turn" in moved) moved.turn += firstTurn
