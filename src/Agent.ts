@@ -340,7 +340,8 @@ export const make = <R = never>(
     // One step of the machine whose answer somebody waits for.
     const ask = <A>(
       event: () => Event,
-      answer: (refusal: Refusal | undefined) => Effect.Effect<A, AgentError>
+      answer: (refusal: Refusal | undefined) => Effect.Effect<A, AgentError>,
+      failed = (): void => {}
     ): Effect.Effect<A, AgentError | Session.SessionError> =>
       Effect.zipRight(
         machine.untilFree,
@@ -348,6 +349,7 @@ export const make = <R = never>(
           try {
             return answer(machine.dispatch(event()))
           } catch (error) {
+            failed()
             return error instanceof Session.SessionError ? Effect.fail(error) : Effect.die(error)
           }
         })
@@ -356,17 +358,27 @@ export const make = <R = never>(
     let sent = session.events().length
     const send: Agent["send"] = (said, { source, target = "turn", wakes = true } = {}) =>
       Effect.suspend(() => {
-        let id = ""
+        let number = 0
+        // Taken before the machine goes on: what that starts may send, too, within this very step.
         const event = (): Event => {
-          id = `message-${sent + 1}`
-          const message = { id, content: contentOf(said), ...(source === undefined ? {} : { source }) }
+          number = ++sent
+          const message = {
+            id: `message-${number}`,
+            content: contentOf(said),
+            ...(source === undefined ? {} : { source })
+          }
           return { _tag: "Sent", item: { message, target, wakes } }
         }
-        return ask(event, (refusal) => {
-          if (refusal !== undefined) return refuse("Closed")
-          sent++ // as many as there are events, at most: so the next agent on this session does not give one twice
-          return Effect.succeed(id)
-        })
+        // As many as there are events, at most: so the next agent on this session does not give one twice.
+        const giveBack = (): void => {
+          if (sent === number) sent--
+        }
+        const answer = (refusal: Refusal | undefined) => {
+          if (refusal === undefined) return Effect.succeed(`message-${number}`)
+          giveBack()
+          return refuse("Closed")
+        }
+        return ask(event, answer, giveBack)
       })
     const withdraw: Agent["withdraw"] = (message) =>
       ask(

@@ -564,7 +564,10 @@ describe("Explore, what is wrong with every scenario", () => {
         const spin: Effect.Effect<void> = Effect.suspend(() => spin)
         for (const loop of [Effect.forever(Effect.void), spin]) {
           const { problem } = yield* failureOf(loop, { maxSteps: 200, granularity })
-          assert.strictEqual(problem, "livelock: the run took more than 200 steps")
+          assert.strictEqual(
+            problem,
+            "livelock: the run took more than 200 steps (if it only has much to do, raise maxSteps)"
+          )
         }
       }
     })
@@ -639,7 +642,10 @@ describe("Explore, when only timers go off", () => {
   it.effect("reports a livelock where the main fiber goes on, or something that no timer brought about", () =>
     Effect.gen(function* () {
       const polling = yield* failureOf(ticker, { maxSteps: 2_000 })
-      assert.strictEqual(polling.problem, "livelock: the run took more than 2000 steps")
+      assert.strictEqual(
+        polling.problem,
+        "livelock: the run took more than 2000 steps (if it only has much to do, raise maxSteps)"
+      )
       const spinning = Effect.zipRight(Sim.fork("spin")(Effect.forever(Effect.yieldNow())), Effect.never)
       assert.strictEqual((yield* failureOf(spinning, { maxSteps: 2_000 })).problem, polling.problem)
       const asking = Effect.forever(Sim.external("answer", { no: Effect.sleep("1 second") }))

@@ -150,6 +150,21 @@ describe("Explore, what it does not control", () => {
     })
   )
 
+  it.effect(
+    "says of an exploration inside of a scenario that it would wait for itself, and is of use again behind it",
+    () =>
+      Effect.gen(function* () {
+        const inner = Explore.check(Effect.succeed("inner"))
+        const drawn = Explore.run(Effect.void, { seed: 1, text: undefined })
+        for (const scenario of [inner, drawn, Effect.promise(() => Effect.runPromise(inner))]) {
+          const { problem } = yield* failureOf(scenario)
+          assert.include(problem, "an exploration was started inside of a scenario")
+        }
+        const [left, right] = yield* Effect.all([inner, inner], { concurrency: "unbounded" })
+        assert.deepStrictEqual([left.complete, right.complete], [true, true])
+      })
+  )
+
   it.effect("says of an external without an outcome that it can never happen", () =>
     Effect.gen(function* () {
       for (const nothing of [Sim.external<void, never, never>("answer", {}), Sim.promise("answer", {})]) {

@@ -64,6 +64,19 @@ describe("Invariant", () => {
     })
   )
 
+  it.effect("may be made of assertions: what it throws is what does not hold, with the schedule that shows it", () =>
+    Effect.gen(function* () {
+      const asserting: Invariant.Invariant = ({ events }) => {
+        assert.lengthOf(events, 1, "one mark")
+        return undefined
+      }
+      const failure = yield* Effect.flip(Explore.check(Effect.void, { invariants: [asserting] }))
+      assert.include(failure.problem, "an invariant threw: one mark")
+      assert.strictEqual(failure.schedule, "x1/")
+      yield* Explore.check(Sim.event("mark"), { invariants: [asserting] })
+    })
+  )
+
   it.effect("sees the exit and the outcome of a run", () =>
     Effect.gen(function* () {
       const told = yield* Effect.flip(

@@ -17,7 +17,7 @@
 import type { ControlledFiber, Driver, MakeDriver, Task } from "./driver.js"
 import { Fingerprint } from "./fingerprint.js"
 import { HappensBefore, woken } from "./happensBefore.js"
-import { newHandles, takeTurn, turn, watchPromises } from "./outside.js"
+import { inStep, newHandles, takeTurn, turn, watchPromises } from "./outside.js"
 import { Recorder } from "./recorder.js"
 import type { EngineOptions, Entry, External, Point, RunOf, SimEvent } from "./run.js"
 import { isAnswer, isFault, type Place, type Schedule, samePlace } from "./schedule.js"
@@ -221,7 +221,7 @@ export class Engine<Program, Exit> {
       if (task.fiber === undefined) this.another(task.key, "task")
       else this.order?.begin(task.key, woken)
       this.running = task
-      task.run()
+      inStep(task.run)
       this.running = undefined
       if (this.recorder.isOn && task.fiber?.isWaiting === true)
         this.record("wait", task.fiber.label, this.waitsFor(task.fiber))

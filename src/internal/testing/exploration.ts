@@ -2,6 +2,7 @@
  * Explores a scenario: looks for a schedule under which something does not hold, and says what it found.
  */
 import type * as Invariant from "../../testing/Invariant.js"
+import { describeThrown } from "../thrown.js"
 import { problemOfOptions } from "./checkOptions.js"
 import { whyNotTaken } from "./divergence.js"
 import type { Granularity } from "./driver.js"
@@ -10,6 +11,7 @@ import { describeBound, type ExplorationOptions } from "./explorationOptions.js"
 import { cannot, type Finding, fail, type Report } from "./finding.js"
 import { partingOf } from "./fingerprint.js"
 import { type Observed, runOnce, type Scenario } from "./observed.js"
+import { isInStep } from "./outside.js"
 import { divergence, type EngineOptions, type RunResult } from "./run.js"
 import { broken, type Problem, wrong } from "./sameFailure.js"
 import { type Sampling, sampledPick } from "./sampling.js"
@@ -20,6 +22,18 @@ import { outOfReach, problemOf } from "./verdict.js"
 
 const usualReasons =
   "the scenario depends on something that is not made anew in each run, such as module state, Math.random, Date.now, a native timer or I/O, or on the order of a HashSet or HashMap of objects that have no hash of their own"
+
+/** An invariant may be made of assertions: what it throws is what it has to say. */
+const said = <A, E>(invariant: Invariant.Invariant<A, E>, run: Invariant.Run<A, E>): string | undefined => {
+  try {
+    return invariant(run)
+  } catch (error) {
+    return `an invariant threw: ${describeThrown(error).message}`
+  }
+}
+
+const inAScenario =
+  "an exploration was started inside of a scenario: explorations take turns, and this one would wait for its own end. Start it beside the scenario, as a test of its own"
 
 const coarseness: ReadonlyArray<Granularity> = ["op", "effect", "suspension"]
 
@@ -52,12 +66,16 @@ export class Exploration<A, E> {
     return this.options.reduction === "happens-before"
   }
 
+  private get nonsense(): string | undefined {
+    return isInStep() ? inAScenario : problemOfOptions(this.options)
+  }
+
   stop(): void {
     this.stopped = true
   }
 
   async explore(): Promise<Report | Finding> {
-    const nonsense = problemOfOptions(this.options)
+    const nonsense = this.nonsense
     if (nonsense !== undefined) return cannot(nonsense)
     const { EXPLORE_REPLAY } = process.env
     const replay = this.options.replay ?? EXPLORE_REPLAY
@@ -109,7 +127,7 @@ export class Exploration<A, E> {
   }
 
   async runDrawn(drawn: { readonly seed: number; text: string | undefined }): Promise<Invariant.Run<A, E> | Finding> {
-    const nonsense = problemOfOptions(this.options)
+    const nonsense = this.nonsense
     if (nonsense !== undefined) return cannot(nonsense)
     const known = drawn.text === undefined ? undefined : parse(drawn.text)
     if (known !== undefined && "problem" in known) return cannot(known.problem, "replay")
@@ -204,7 +222,7 @@ export class Exploration<A, E> {
     if (run.exit === undefined) return undefined
     const seen = { exit: run.exit, events: run.events, outcome: run.outcome, schedule: show(run.schedule) }
     for (const [index, invariant] of (this.options.invariants ?? []).entries()) {
-      const text = invariant(seen)
+      const text = said(invariant, seen)
       if (text !== undefined) return broken(index, text)
     }
     return undefined

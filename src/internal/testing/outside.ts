@@ -57,6 +57,25 @@ export const newHandles = (before: ReadonlyArray<string>): ReadonlyArray<string>
   })
 }
 
+let steps = 0
+
+/**
+ * Runs a task of a run. What starts an exploration meanwhile is part of a scenario, and would wait for itself.
+ *
+ * @internal
+ */
+export const inStep = (task: () => void): void => {
+  steps++
+  try {
+    task()
+  } finally {
+    steps--
+  }
+}
+
+/** @internal */
+export const isInStep = (): boolean => steps > 0
+
 // Runs share the default scheduler and the hook on promises: one at a time.
 let lastRun: Promise<void> = Promise.resolve()
 

@@ -19,7 +19,9 @@ export const outOfReach = (run: RunResult<unknown, unknown>): string | undefined
 export const problemOf = (run: RunResult<unknown, unknown>, maxSteps: number): string | undefined => {
   const diverged = divergence(run)
   if (diverged !== undefined) return diverged
-  if (run.livelock) return `livelock: the run took more than ${maxSteps} steps`
+  if (run.livelock) {
+    return `livelock: the run took more than ${maxSteps} steps (if it only has much to do, raise maxSteps)`
+  }
   const outside = outOfReach(run)
   if (outside !== undefined) return outside
   if (run.deadlock !== undefined) return [`deadlock: ${run.deadlock.join("; ")}`, ...run.flaws].join(". Note: ")
