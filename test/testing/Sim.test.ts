@@ -35,6 +35,21 @@ describe("Sim", () => {
     })
   )
 
+  it.effect("interrupts no fiber that has ended: what comes behind it costs no schedules", () =>
+    Effect.gen(function* () {
+      const followedBy = (steps: number) =>
+        Effect.gen(function* () {
+          const fiber = yield* Effect.fork(Effect.void)
+          yield* Sim.interrupt(fiber)
+          yield* Fiber.await(fiber)
+          for (let i = 0; i < steps; i++) yield* Effect.sync(() => i)
+        })
+      const [short, long] = [yield* Explore.check(followedBy(1)), yield* Explore.check(followedBy(20))]
+      assert.isAbove(long.steps, short.steps)
+      assert.strictEqual(long.schedules, short.schedules)
+    })
+  )
+
   it.effect("lets a fault strike or not, and two faults only within the bound", () =>
     Effect.gen(function* () {
       const scenario = Effect.gen(function* () {
