@@ -32,7 +32,10 @@ const TypeId = "~quiesce/Policy"
  */
 export interface Call {
   readonly id: string
+  /** The outermost call that this one is a part of: its own id, for a call of the model. */
   readonly rootId: string
+  /** The call whose body made this one, where a body did. */
+  readonly parentId: string | undefined
   readonly tool: string
   /** What the model sent: a detached, deep-frozen copy. Absent when it was not JSON. */
   readonly parameters: ToolResult.Json | undefined

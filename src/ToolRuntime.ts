@@ -31,6 +31,7 @@ import { Attempt } from "./internal/toolRuntime/attemptState.js"
 import { type Phase as CallPhase, CallState } from "./internal/toolRuntime/callState.js"
 import { drive } from "./internal/toolRuntime/driver.js"
 import { executeBatch } from "./internal/toolRuntime/executeBatch.js"
+import type { NestedCall as AnyNestedCall, NestedJournal as AnyNestedJournal } from "./internal/toolRuntime/nested.js"
 import { Registry, registerTool } from "./internal/toolRuntime/registry.js"
 import { RuntimeState } from "./internal/toolRuntime/runtimeState.js"
 import * as Policy from "./Policy.js"
@@ -58,7 +59,10 @@ export type Phase = CallPhase
  */
 export interface CallStatus {
   readonly callId: string
+  /** The outermost call that this one is a part of: its own id, for a call of the model. */
   readonly rootId: string
+  /** The call whose body made this one, where a body did. */
+  readonly parentId: string | undefined
   readonly tool: string
   readonly phase: Phase
   readonly dispatched: boolean
@@ -129,7 +133,28 @@ export interface BatchOptions {
   readonly onStart?: ((call: ToolCall.ToolCall, index: number) => void) | undefined
   /** Told of each result, in the order of the calls. What it throws stops the batch. */
   readonly onResult?: ((result: ToolResult.ToolResult, index: number) => void) | undefined
+  /**
+   * Told of each call that a body of these calls makes, before anybody is asked about it, and of its result, before that of
+   * the call whose body made it. What `started` throws is logged, and that call is not dispatched.
+   */
+  readonly nested?: NestedJournal | undefined
 }
+
+/**
+ * A call that a body makes, as it is logged.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export type NestedCall = AnyNestedCall
+
+/**
+ * Who keeps a log of the calls that bodies make.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export type NestedJournal = AnyNestedJournal
 
 /**
  * What a batch came to.
@@ -224,6 +249,7 @@ export interface Options<T extends Tool.Any, P extends Policy.Any> {
 const statusOf = (state: CallState): CallStatus => ({
   callId: state.id,
   rootId: state.rootId,
+  parentId: state.parentId,
   tool: state.name,
   phase: state.phase,
   dispatched: state.dispatched,
@@ -244,8 +270,8 @@ const accept = (
   // Read before anything is joined: a getter of the host may throw.
   const { id, name, rootId, agent } = call
   const context = fiber.currentContext.unsafeMap.get(ToolContext.key)
-  const body = context instanceof Attempt ? context.owner : undefined
-  const state = new CallState(runtime, { id, name, rootId, agent }, caller, body, originOf(fiber, status))
+  const maker = context instanceof Attempt ? context : undefined
+  const state = new CallState(runtime, { id, name, rootId, agent }, caller, maker, originOf(fiber, status))
   runtime.accepted(state)
   return state
 }
@@ -344,12 +370,12 @@ const changesOf = (runtime: RuntimeState<CallState>): Stream.Stream<ReadonlyArra
 const toService = (runtime: RuntimeState<CallState>): Service => ({
   execute: (call) => executeCall(runtime, call),
   start: (call) => startCall(runtime, call),
-  executeBatch: (calls, { finishedSiblings = "keep", maxParallel = 10, onResult, onStart } = {}) => {
+  executeBatch: (calls, { finishedSiblings = "keep", maxParallel = 10, nested, onResult, onStart } = {}) => {
     if (!(Number.isInteger(maxParallel) && maxParallel > 0)) {
       return misuse(`maxParallel must be a positive integer, not ${maxParallel}`)
     }
     const keepsFinished = finishedSiblings === "keep"
-    return executeBatch(runtime, calls, { limit: maxParallel, keepsFinished, onStart, onResult })
+    return executeBatch(runtime, calls, { limit: maxParallel, keepsFinished, onStart, onResult }, nested)
   },
   register: (tool) => register(runtime.registry, tool),
   registerPolicy: (policy, options) => registerPolicy(runtime.registry, policy, options?.agent),
@@ -407,11 +433,12 @@ export const make = <T extends Tool.Any = never, P extends Policy.Any = never>(
     )
     for (const tool of options.toolkit?.tools.values() ?? []) registry.addTool(registerTool(tool, captured))
     for (const policy of options.policies ?? []) registry.addPolicy({ policy, context: captured, agent: undefined })
-    const runtime = new RuntimeState<CallState>({
+    const runtime: RuntimeState<CallState> = new RuntimeState<CallState>({
       registry,
       approval: approval === undefined ? undefined : { service: approval, context: captured },
       warnAfterMillis: timerMillis(options.warnAfter ?? "10 seconds", "warnAfter"),
       provideTo: (services) => services.set(ToolRuntime.key, service),
+      execute: (call) => executeCall(runtime, call),
       origin
     })
     const service = toService(runtime)

@@ -14,7 +14,14 @@ import {
   timedOut
 } from "./support/calls.js"
 
-const call: Policy.Call = { id: "c1", rootId: "c1", tool: "echo", parameters: { text: "hi" }, agent: undefined }
+const call: Policy.Call = {
+  id: "c1",
+  rootId: "c1",
+  parentId: undefined,
+  tool: "echo",
+  parameters: { text: "hi" },
+  agent: undefined
+}
 
 describe("Policy", () => {
   describe("constructors", () => {

@@ -68,6 +68,7 @@ describe("ToolRuntime (what is in flight)", () => {
       const status: ToolRuntime.CallStatus = {
         callId: "c1",
         rootId: "root",
+        parentId: undefined,
         tool: "echo",
         phase: "dispatching",
         dispatched: true,

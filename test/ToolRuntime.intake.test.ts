@@ -103,7 +103,14 @@ describe("ToolRuntime (intake)", () => {
       assert.strictEqual(seen.length, 5)
       assert.strictEqual(new Set(seen).size, 1)
       const call = seen[0] as Policy.Call
-      assert.deepStrictEqual(call, { id: "c1", rootId: "r1", tool: "echo", parameters, agent: "a1" })
+      assert.deepStrictEqual(call, {
+        id: "c1",
+        rootId: "r1",
+        parentId: undefined,
+        tool: "echo",
+        parameters,
+        agent: "a1"
+      })
       assert.notStrictEqual(call.parameters, parameters)
       const copy = call.parameters as typeof parameters
       assert.notStrictEqual(copy.more, parameters.more)

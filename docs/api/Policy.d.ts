@@ -8,6 +8,7 @@ declare const TypeId = "~quiesce/Policy";
 export interface Call {
     readonly id: string;
     readonly rootId: string;
+    readonly parentId: string | undefined;
     readonly tool: string;
     readonly parameters: ToolResult.Json | undefined;
     readonly agent: string | undefined;

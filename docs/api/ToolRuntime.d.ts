@@ -8,6 +8,7 @@ import * as Stream from "effect/Stream";
 import type * as CancelCause from "./CancelCause.js";
 import { type Cancellation } from "./Cancellation.js";
 import { type Phase as CallPhase } from "./internal/toolRuntime/callState.js";
+import type { NestedCall as AnyNestedCall, NestedJournal as AnyNestedJournal } from "./internal/toolRuntime/nested.js";
 import * as Policy from "./Policy.js";
 import type * as Tool from "./Tool.js";
 import type * as ToolCall from "./ToolCall.js";
@@ -19,6 +20,7 @@ export type Phase = CallPhase;
 export interface CallStatus {
     readonly callId: string;
     readonly rootId: string;
+    readonly parentId: string | undefined;
     readonly tool: string;
     readonly phase: Phase;
     readonly dispatched: boolean;
@@ -45,7 +47,10 @@ export interface BatchOptions {
     readonly finishedSiblings?: "keep" | "abort" | undefined;
     readonly onStart?: ((call: ToolCall.ToolCall, index: number) => void) | undefined;
     readonly onResult?: ((result: ToolResult.ToolResult, index: number) => void) | undefined;
+    readonly nested?: NestedJournal | undefined;
 }
+export type NestedCall = AnyNestedCall;
+export type NestedJournal = AnyNestedJournal;
 export interface BatchResult {
     readonly results: ReadonlyArray<ToolResult.ToolResult>;
     readonly broken: {

@@ -73,10 +73,7 @@ export const text = (report: Report): string => {
   const left = stillAlive(report)
   return [
     "",
-    explanation,
-    "",
-    ...table(outcomes),
-    "",
+    ...(outcomes.length === 0 ? [] : [explanation, "", ...table(outcomes), ""]),
     ...(stopped === undefined ? [] : [`The run was ${CancelCause.describe(stopped)}.`]),
     ...(notMade.length === 0 ? [] : [`Calls of the plan that were not made any more: ${some(notMade)}.`]),
     left.length === 0 ? "Nothing of these calls is alive any more." : `Still alive: ${left.join("; ")}.`,

@@ -54,6 +54,7 @@ const phases = (
   status: {
     callId,
     rootId: callId,
+    parentId: undefined,
     tool,
     phase: names.at(-1) ?? "received",
     dispatched: true,

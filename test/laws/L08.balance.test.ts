@@ -1,6 +1,6 @@
 import { assert, describe } from "@effect/vitest"
-import { Effect, Exit, Fiber, FiberRef, HashSet, Logger } from "effect"
-import { Cancellation, Policy } from "quiesce"
+import { Effect, Exit, Fiber, FiberRef, HashSet, Logger, Schema } from "effect"
+import { Cancellation, Policy, Tool, ToolContext } from "quiesce"
 import { Sim } from "quiesce/testing"
 import { call, codeOf, ended, executing, law, reason, Witness, world } from "../support/laws.js"
 
@@ -95,6 +95,44 @@ describe("L8 balance", () => {
       ],
       // The second may be dispatched while the first is on its way: bodies of parallel calls overlap.
       deeper: ["ABORTED_BEFORE_DISPATCH, ABORTED"]
+    }
+  )
+
+  law(
+    "L8, L3",
+    "a body makes a call of its own and is cancelled: each of both has one result, the inner one first, when it is quiet",
+    Effect.gen(function* () {
+      const witness = new Witness()
+      const inner = Tool.make("inner", {
+        description: "The tool that the body calls",
+        parameters: {},
+        success: Schema.String,
+        handler: () => witness.during("inner", Effect.as(Effect.yieldNow(), "done"))
+      })
+      const body = witness.during("outer", Effect.as(ToolContext.call("inner", {}), "done"))
+      const here = yield* world(witness, [witness.tool(body), inner])
+      const { fiber } = yield* executing(here, ["interrupt", "cancelCall"])
+      const exit = yield* Fiber.await(fiber)
+      const results = witness.observed.map((result) => `${result.callId} ${codeOf(result)}`)
+      assert.strictEqual(witness.alive.size, 0, "L3: something of the calls lives")
+      const ids = witness.observed.map(({ callId }) => callId)
+      if (ids.length > 0) assert.strictEqual(ids.at(-1), "c1", "L3: the outer call came before its own")
+      assert.strictEqual(new Set(ids).size, ids.length, "L8: a call has two results")
+      const own = witness.observed.at(-1)
+      if (Exit.isSuccess(exit)) assert.strictEqual(exit.value, own, "L1")
+      // A cancel of the body may find its call at its end: then that is what it is.
+      return results.length === 0 ? "not accepted" : results.join(", ")
+    }),
+    {
+      expect: [
+        "c1:1 OK, c1 OK",
+        "c1:1 OK, c1 ABORTED",
+        "c1:1 ABORTED, c1 ABORTED",
+        "c1:1 ABORTED_BEFORE_DISPATCH, c1 ABORTED",
+        "c1 ABORTED",
+        "c1 ABORTED_BEFORE_DISPATCH",
+        "not accepted"
+      ]
     }
   )
 })

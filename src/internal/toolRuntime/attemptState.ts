@@ -5,11 +5,13 @@
  * then is final, and using it later is a defect (W8).
  */
 import * as Effect from "effect/Effect"
+import type { Cancellation } from "../../Cancellation.js"
 import type * as Content from "../../Content.js"
 import type * as ToolContext from "../../ToolContext.js"
 import type * as ToolResult from "../../ToolResult.js"
 import type { Owner } from "../cancellation/owner.js"
 import { freezeContent } from "./frozen.js"
+import type { NestedJournal } from "./nested.js"
 
 /**
  * The call that an attempt belongs to.
@@ -20,9 +22,17 @@ export interface AttemptHost {
   readonly id: string
   readonly rootId: string
   readonly name: string
+  readonly agent: string | undefined
+  /** Keeps a log of the calls of the body. */
+  readonly below: NestedJournal | undefined
   attempts: number
   latest: Attempt | undefined
   readonly progressed: (text: string) => void
+  readonly callNested: (
+    attempt: Attempt,
+    name: string,
+    parameters: unknown
+  ) => Effect.Effect<ToolResult.ToolResult, never, Cancellation>
 }
 
 /** @internal */
@@ -37,7 +47,7 @@ export class Attempt implements ToolContext.Service {
   settledInTime = false
   private isOpen = true
 
-  private readonly host: AttemptHost
+  readonly host: AttemptHost
   readonly owner: Owner
   readonly attempt: number
   /** The one before. It may still run: a wrapper may run its `next` twice at once. */
@@ -63,13 +73,15 @@ export class Attempt implements ToolContext.Service {
     return this.host.name
   }
 
-  deferContext(content: Content.Content): Effect.Effect<void> {
-    return this.whileOpen("deferContext", () => {
-      const frozen = freezeContent([content])
-      if (frozen === undefined) return Effect.dieMessage("deferContext was given something that is not content")
-      this.contexts.push(...frozen)
-      return Effect.void
-    })
+  // Getters: a body takes these functions out of their object, and an attempt that uses none of them makes none.
+  get deferContext(): ToolContext.Service["deferContext"] {
+    return (content) =>
+      this.whileOpen("deferContext", () => {
+        const frozen = freezeContent([content])
+        if (frozen === undefined) return Effect.dieMessage("deferContext was given something that is not content")
+        this.contexts.push(...frozen)
+        return Effect.void
+      })
   }
 
   get concludeTurn(): Effect.Effect<void> {
@@ -79,11 +91,23 @@ export class Attempt implements ToolContext.Service {
     })
   }
 
-  progress(text: string): Effect.Effect<void> {
-    return this.whileOpen("progress", () => {
-      this.host.progressed(text)
-      return Effect.void
-    })
+  get progress(): ToolContext.Service["progress"] {
+    return (text) =>
+      this.whileOpen("progress", () => {
+        this.host.progressed(text)
+        return Effect.void
+      })
+  }
+
+  get call(): ToolContext.Service["call"] {
+    return (name, parameters) => this.whileOpen("call", () => this.host.callNested(this, name, parameters))
+  }
+
+  /** Takes over what a call of the body wants, which has succeeded for good (L12). */
+  adopt({ concludesTurn, contexts }: ToolResult.Success): void {
+    if (!this.isOpen) return
+    this.contexts.push(...contexts)
+    this.concludes ||= concludesTurn
   }
 
   /** The body has settled: what it deferred and concluded is final. */
@@ -92,7 +116,7 @@ export class Attempt implements ToolContext.Service {
     this.settledInTime = this.owner.cause === undefined
   }
 
-  private whileOpen(what: string, f: () => Effect.Effect<void>): Effect.Effect<void> {
+  private whileOpen<A, R>(what: string, f: () => Effect.Effect<A, never, R>): Effect.Effect<A, never, R> {
     return Effect.suspend(
       () =>
         this.isOpen

@@ -9,7 +9,10 @@
  * C4. It is published only after its owner is quiet (L3).
  * C5. The phases only go forward.
  */
-import type * as CancelCause from "../../CancelCause.js"
+import * as Cause from "effect/Cause"
+import type * as Effect from "effect/Effect"
+import * as CancelCause from "../../CancelCause.js"
+import type { Cancellation } from "../../Cancellation.js"
 import type * as Policy from "../../Policy.js"
 import type * as ToolCall from "../../ToolCall.js"
 import type * as ToolResult from "../../ToolResult.js"
@@ -21,6 +24,8 @@ import type { Origin } from "../startFiber.js"
 import { nowOf } from "../timer.js"
 import type { Attempt, AttemptHost } from "./attemptState.js"
 import type { Lane } from "./lane.js"
+import { callNested, type NestedCall, type NestedHost, type NestedJournal } from "./nested.js"
+import { NestedLane } from "./nestedLane.js"
 import type { Policies, RegisteredTool } from "./registry.js"
 import type { InFlight, RuntimeState } from "./runtimeState.js"
 
@@ -50,6 +55,9 @@ const order: { readonly [P in Phase]: number } = {
   published: 7
 }
 
+/** How many calls of one body may run at once. */
+const maxNested = 10
+
 /**
  * The fields of a call, read once.
  *
@@ -62,6 +70,8 @@ export class CallState implements AttemptHost, InFlight {
   readonly runtime: RuntimeState<CallState>
   readonly id: string
   readonly rootId: string
+  /** The call whose body made this one, where a body did. */
+  readonly parentId: string | undefined
   readonly name: string
   readonly agent: string | undefined
   /** The caller's owner. */
@@ -94,6 +104,11 @@ export class CallState implements AttemptHost, InFlight {
   /** Whether it has succeeded for good: a cancel that comes while it waits for its turn leaves the result alone. */
   isKept = false
 
+  /** Keeps a log of this call, where a body made it. */
+  readonly journal: NestedJournal | undefined
+  /** Keeps a log of the calls that its body makes. */
+  below: NestedJournal | undefined
+  private nested: NestedHost | undefined
   private seen: Policy.Call | undefined
 
   /** Results that this call's own stages made, with the attempt that each belongs to. */
@@ -107,16 +122,20 @@ export class CallState implements AttemptHost, InFlight {
     runtime: RuntimeState<CallState>,
     call: Accepted,
     caller: Owner,
-    body: Owner | undefined,
+    maker: Attempt | undefined,
     origin: Origin
   ) {
     this.runtime = runtime
     this.id = call.id
-    this.rootId = call.rootId ?? call.id
+    const parent = maker?.host
+    this.parentId = parent?.id
+    this.rootId = call.rootId ?? parent?.rootId ?? call.id
     this.name = call.name
-    this.agent = call.agent
+    this.agent = call.agent ?? parent?.agent
     this.caller = caller
-    this.body = body
+    this.body = maker?.owner
+    this.journal = parent?.below
+    this.below = parent?.below
     const owner = new Owner(caller)
     this.owner = owner
     this.origin = contained(origin)
@@ -135,6 +154,7 @@ export class CallState implements AttemptHost, InFlight {
     this.seen ??= Object.freeze({
       id: this.id,
       rootId: this.rootId,
+      parentId: this.parentId,
       tool: this.name,
       parameters: this.json,
       agent: this.agent
@@ -164,6 +184,49 @@ export class CallState implements AttemptHost, InFlight {
   cancel(cause: CancelCause.CancelCause): boolean {
     const isOpen = order[this.phase] < order.reviewed && !this.isKept // L8: a success that is kept is fixed
     return this.owner.cancel(cause) && isOpen
+  }
+
+  /** Runs a call of the body. */
+  callNested(
+    attempt: Attempt,
+    name: string,
+    parameters: unknown
+  ): Effect.Effect<ToolResult.ToolResult, never, Cancellation> {
+    if (this.nested === undefined) {
+      let calls = 0
+      this.nested = {
+        id: this.id,
+        runtime: this.runtime,
+        lane: new NestedLane(maxNested),
+        nextNumber: () => ++calls
+      }
+    }
+    return callNested(this.nested, attempt, name, parameters)
+  }
+
+  /** Logs that the call has begun. One that cannot be logged is not dispatched: nobody would know of it (L13). */
+  noteStart(): void {
+    if (this.journal === undefined) return
+    try {
+      this.journal.started(this.asNested)
+    } catch (error) {
+      this.runtime.log(this, "A call of a body could not be logged, and is not run", Cause.fail(error))
+      this.cancel(CancelCause.parent())
+    }
+  }
+
+  noteEnd(result: ToolResult.ToolResult): void {
+    if (this.journal === undefined) return
+    try {
+      this.journal.ended(result, this.asNested)
+    } catch (error) {
+      this.runtime.log(this, "The result of a call of a body could not be logged", Cause.fail(error))
+    }
+  }
+
+  private get asNested(): NestedCall {
+    const { id, json = null, name, parentId = id, rootId } = this
+    return { id, parentId, rootId, name, parameters: json }
   }
 
   progressed(text: string): void {

@@ -78,6 +78,7 @@ class Driver {
   private drive(call: ToolCall.ToolCall): Result {
     const { state } = this
     const early = takeIn(state, call)
+    state.noteStart()
     if (early !== undefined) return this.finish(early)
     return this.unlessInterrupted(() => {
       const early = gateCancelled(state) ?? decode(state)
@@ -170,6 +171,7 @@ class Driver {
         // The body that made this call is not quiet as long as what escaped from here runs (L4).
         if (state.body !== undefined) for (const what of state.owner.escaped) state.caller.recordEscape(what)
         state.owner.end()
+        state.noteEnd(result)
         state.forget()
         state.runtime.published(state, result)
         return Effect.succeed(result)

@@ -4,14 +4,12 @@
 import type * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import * as Either from "effect/Either"
 import * as FiberRef from "effect/FiberRef"
 import { identity } from "effect/Function"
 import * as RuntimeFlags from "effect/RuntimeFlags"
 import { type Cancellation, endedMessage, ownerIn } from "../../Cancellation.js"
 import type * as ToolCall from "../../ToolCall.js"
 import { ToolContext } from "../../ToolContext.js"
-import type { Owner } from "../cancellation/owner.js"
 import { interruptionCause } from "../cancellation/runOwned.js"
 import { waitOrStop } from "../settlement.js"
 import { type Origin, originOf, startProtectedFiber } from "../startFiber.js"
@@ -19,20 +17,9 @@ import { Attempt } from "./attemptState.js"
 import { Batch, type BatchOptions, type Host, type Outcome } from "./batch.js"
 import { CallState } from "./callState.js"
 import { drive } from "./driver.js"
+import { modeOf } from "./mode.js"
+import type { NestedJournal } from "./nested.js"
 import type { RuntimeState } from "./runtimeState.js"
-import type { Mode } from "./schedule.js"
-
-/** What cannot be asked runs alone: a tool that is not there, parameters that do not decode, a mode that throws. */
-const modeOf = (runtime: RuntimeState<CallState>, { name, parameters }: ToolCall.ToolCall): Mode => {
-  try {
-    const tool = runtime.registry.tools.get(name)
-    if (tool === undefined) return "exclusive"
-    const decoded = tool.decode(parameters)
-    return Either.isRight(decoded) && tool.tool.concurrency(decoded.right) === "parallel" ? "parallel" : "exclusive"
-  } catch {
-    return "exclusive"
-  }
-}
 
 /**
  * A call of which everything is read once, as for a single call: the mode asks for the parameters before the call does. What
@@ -62,11 +49,17 @@ const readOnce = (call: ToolCall.ToolCall): ToolCall.ToolCall => {
   }
 }
 
-const hostOf = (runtime: RuntimeState<CallState>, body: Owner | undefined, origin: Origin): Host => ({
-  modeOf: (call) => modeOf(runtime, call),
+const hostOf = (
+  runtime: RuntimeState<CallState>,
+  maker: Attempt | undefined,
+  below: NestedJournal | undefined,
+  origin: Origin
+): Host => ({
+  modeOf: (call) => modeOf(runtime.registry, call),
   start: (call, owner, lane, ended) => {
-    const state = new CallState(runtime, call, owner, body, origin)
+    const state = new CallState(runtime, call, owner, maker, origin)
     state.lane = lane
+    state.below = below ?? state.below
     runtime.accepted(state)
     startProtectedFiber(Effect.map(drive(state, call, identity), ended), Context.empty(), origin)
   }
@@ -76,15 +69,18 @@ const hostOf = (runtime: RuntimeState<CallState>, body: Owner | undefined, origi
 export const executeBatch = (
   runtime: RuntimeState<CallState>,
   calls: ReadonlyArray<ToolCall.ToolCall>,
-  options: BatchOptions
+  options: BatchOptions,
+  below?: NestedJournal
 ): Effect.Effect<Outcome, never, Cancellation> =>
   Effect.withFiberRuntime((fiber, status) =>
     Effect.uninterruptibleMask((restore) => {
       const caller = ownerIn(fiber.currentContext)
       if (caller.hasEnded) return Effect.dieMessage(endedMessage("A batch of calls")) // L14
       const context = fiber.currentContext.unsafeMap.get(ToolContext.key)
-      const body = context instanceof Attempt ? context.owner : undefined
-      const batch = new Batch(calls.map(readOnce), caller, hostOf(runtime, body, originOf(fiber, status)), options)
+      const maker = context instanceof Attempt ? context : undefined
+      const body = maker?.owner
+      const host = hostOf(runtime, maker, below, originOf(fiber, status))
+      const batch = new Batch(calls.map(readOnce), caller, host, options)
       const cancel = (interruption: Cause.Cause<never>) => batch.cancel(interruptionCause(interruption))
       const interruption = fiber.getFiberRef(FiberRef.interruptedCause)
       if (RuntimeFlags.interruptible(status.runtimeFlags) && interruption._tag !== "Empty") cancel(interruption) // L10

@@ -5,7 +5,9 @@ import * as Cause from "effect/Cause"
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as CancelCause from "../../CancelCause.js"
+import type { Cancellation } from "../../Cancellation.js"
 import type * as Approval from "../../capability/Approval.js"
+import type * as ToolCall from "../../ToolCall.js"
 import type * as ToolResult from "../../ToolResult.js"
 import type { Owner } from "../cancellation/owner.js"
 import { report } from "../report.js"
@@ -23,6 +25,8 @@ export interface RuntimeOptions {
   readonly warnAfterMillis: number
   /** Puts into the context of a body what the runtime itself provides. */
   readonly provideTo: (services: Map<string, unknown>) => void
+  /** Runs a call under the owner in context. */
+  readonly execute: (call: ToolCall.ToolCall) => Effect.Effect<ToolResult.ToolResult, never, Cancellation>
   readonly origin: Origin
 }
 
@@ -49,6 +53,7 @@ export class RuntimeState<Call extends InFlight> {
   readonly registry: Registry
   readonly approval: RuntimeOptions["approval"]
   readonly provideTo: RuntimeOptions["provideTo"]
+  readonly execute: RuntimeOptions["execute"]
   readonly inFlight = new Set<Call>()
   private readonly origin: Origin
   private readonly warnAfterMillis: number
@@ -63,6 +68,7 @@ export class RuntimeState<Call extends InFlight> {
     this.registry = options.registry
     this.approval = options.approval
     this.provideTo = options.provideTo
+    this.execute = options.execute
     this.warnAfterMillis = options.warnAfterMillis
     this.origin = options.origin
   }
