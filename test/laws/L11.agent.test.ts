@@ -1,8 +1,8 @@
 import { assert, describe } from "@effect/vitest"
-import { Effect, Layer, type Scope, Stream } from "effect"
-import { Agent, CancelCause, Session, ToolRuntime } from "quiesce"
+import { Effect, Layer, Schema, type Scope, Stream } from "effect"
+import { Agent, CancelCause, Content, Session, Tool, Toolkit, ToolRuntime } from "quiesce"
 import { Model } from "quiesce/capability"
-import { ScriptedModel, SessionLog, Sim } from "quiesce/testing"
+import { MessageRules, ScriptedModel, SessionLog, Sim } from "quiesce/testing"
 import { law } from "../support/laws.js"
 
 /** An agent on a session in memory, with a model that answers at once, and what has become of what was said to it. */
@@ -33,6 +33,8 @@ class Office {
   /** What became of a message. The log is balanced, and what waits at rest is parked. */
   fateOf(id: string | undefined): string {
     assert.deepStrictEqual(SessionLog.problems(this.agent.session.events()), [], "L8")
+    const next = { role: "user", content: [Content.text("next")] } as const
+    assert.deepStrictEqual(MessageRules.problems([...this.agent.session.messages(), next]), [], "L8")
     if (id === undefined) return "refused"
     const waiting = this.agent.session.position().queued.find(({ message }) => message.id === id)
     if (waiting !== undefined) {
@@ -44,23 +46,73 @@ class Office {
     return isRead ? "read" : "discarded"
   }
 
+  /** What came of the call of the first step, if there was one. */
+  get call(): string {
+    const results = this.agent.session
+      .events()
+      .flatMap(({ event }) => (event._tag === "CallEnded" ? [event.result] : []))
+    assert.isAtMost(results.length, 1, "L8")
+    const [result] = results
+    return result === undefined ? "no call" : result._tag === "Success" ? "OK" : result.code
+  }
+
+  /** What is kept of the first answer. */
+  get answer(): string {
+    const { event } = this.agent.session.events().find(({ event }) => event._tag === "AssistantMessage") ?? {}
+    return event?._tag === "AssistantMessage"
+      ? `${event.interrupted ? "cut short" : "whole"}: ${event.blocks.map((block) => (block.type === "text" ? block.text : "")).join("")}`
+      : "none"
+  }
+
   /** Says something, now. */
-  say(text: string): string | undefined {
-    const said = Effect.runSync(Effect.either(this.agent.followup(text)))
+  say(text: string, how: "followup" | "steer" | "inject" = "followup"): string | undefined {
+    const said = Effect.runSync(Effect.either(this.agent[how](text)))
     return said._tag === "Right" ? said.right : undefined
   }
 }
 
-const office: Effect.Effect<Office, never, Scope.Scope> = Effect.gen(function* () {
-  // No provider in between: what `Model.layer` adds is explored with the model.
-  const model = Layer.succeed(Model.Model, {
-    stream: () => Stream.fromIterable(ScriptedModel.reply("ok") as ReadonlyArray<Model.Chunk>)
+type Answers = (request: number) => ReadonlyArray<Model.Chunk>
+
+const officeWith = (
+  answers: Answers,
+  tools: ReadonlyArray<Tool.Any> = [],
+  toStream: (chunks: ReadonlyArray<Model.Chunk>) => Stream.Stream<Model.Chunk> = Stream.fromIterable
+): Effect.Effect<Office, never, Scope.Scope> =>
+  Effect.gen(function* () {
+    let requests = 0
+    // No provider in between: what `Model.layer` adds is explored with the model.
+    const model = Layer.succeed(Model.Model, { stream: () => toStream(answers(++requests)) })
+    const runtime = ToolRuntime.layer({ toolkit: Toolkit.make(...tools) }) as Layer.Layer<ToolRuntime.ToolRuntime>
+    const context = yield* Layer.build(Layer.mergeAll(model, runtime, Session.layerMemory()))
+    const agent = yield* Effect.provide(Agent.make({ id: "clerk", model: "scripted" }), context)
+    return new Office(agent)
   })
-  const layer = Layer.mergeAll(model, ToolRuntime.layer(), Session.layerMemory())
-  const context = yield* Layer.build(layer)
-  const agent = yield* Effect.provide(Agent.make({ id: "clerk", model: "scripted" }), context)
-  return new Office(agent)
+
+const ok: Answers = () => ScriptedModel.reply("ok")
+
+const office = officeWith(ok)
+
+const work = Tool.make("work", {
+  description: "Works for a step",
+  parameters: {},
+  success: Schema.String,
+  handler: () => Effect.as(Effect.yieldNow(), "done")
 })
+
+/** A turn of two steps: a call, and a word. */
+const calling: Answers = (request) =>
+  request === 1 ? ScriptedModel.calls({ id: "c1", name: "work", parameters: {} }) : ScriptedModel.reply("ok")
+
+const oneByOne = (chunks: ReadonlyArray<Model.Chunk>) => Stream.rechunk(Stream.fromIterable(chunks), 1)
+
+const stream: Answers = (request) =>
+  request === 1
+    ? [
+        { _tag: "Text", text: "a" },
+        { _tag: "Text", text: "b" },
+        { _tag: "Finish", reason: "stop" }
+      ]
+    : ScriptedModel.reply("ok")
 
 describe("L11 agent", () => {
   law(
@@ -154,5 +206,142 @@ describe("L11 agent", () => {
       return `${here.fateOf(first)}, ${status}`
     }),
     { cut: "op", preemptions: 0, expect: ["read, idle", "read, closed", "parked, closed"] }
+  )
+
+  law(
+    "L11",
+    "a message is withdrawn before any operation of the turn before it: it is gone, or it is read, as the answer says",
+    Effect.gen(function* () {
+      const sim = yield* Sim.Sim
+      const here = yield* office
+      let answer: boolean | undefined
+      const first = here.say("first")
+      const second = here.say("second") ?? ""
+      sim.addFault("withdraw", () => {
+        if (here.isOver) return
+        answer = Effect.runSync(here.agent.withdraw(second))
+      })
+      yield* here.rest
+      assert.strictEqual(here.fateOf(first), "read", "L11")
+      const fate = here.fateOf(second)
+      assert.strictEqual(fate, answer === true ? "discarded" : "read", "L11: the answer is not what became of it")
+      return `${answer ?? "nobody asks"}: ${fate}, ${here.agent.session.position().turn} turns`
+    }),
+    {
+      cut: "op",
+      preemptions: 0,
+      expect: [
+        "nobody asks: read, 2 turns",
+        "true: discarded, 1 turns",
+        "true: discarded, 2 turns",
+        "false: read, 2 turns"
+      ]
+    }
+  )
+
+  law(
+    "L11",
+    "somebody steers before any operation of a turn with a call: it is read in that turn, behind the result, or in the next",
+    Effect.gen(function* () {
+      const sim = yield* Sim.Sim
+      const here = yield* officeWith(calling, [work])
+      let steered: string | undefined
+      sim.addFault("steer", () => {
+        if (!here.isOver) steered = here.say("left", "steer")
+      })
+      const first = here.say("first")
+      yield* here.rest
+      assert.strictEqual(here.fateOf(first), "read")
+      assert.strictEqual(here.call, "OK")
+      return `${steered === undefined ? "alone" : here.fateOf(steered)}, ${here.agent.session.position().turn} turns`
+    }),
+    { cut: "op", preemptions: 0, expect: ["alone, 1 turns", "read, 1 turns", "read, 2 turns"] }
+  )
+
+  law(
+    "L11",
+    "a cancel before any operation of a turn with a call, and a message behind it: the call has its result, and the message is read",
+    Effect.gen(function* () {
+      const sim = yield* Sim.Sim
+      const here = yield* officeWith(calling, [work])
+      let behind: string | undefined
+      sim.addFault("cancel", () => {
+        if (here.isOver) return
+        Effect.runSync(here.agent.cancel(CancelCause.user()))
+        behind = here.say("behind", "steer")
+      })
+      const first = here.say("first")
+      yield* here.rest
+      if (behind !== undefined) assert.strictEqual(here.fateOf(behind), "read", "L11: the wake is lost")
+      return `${here.fateOf(first)}, ${here.call}`
+    }),
+    {
+      cut: "op",
+      preemptions: 0,
+      expect: ["read, OK", "read, no call", "read, ABORTED", "read, ABORTED_BEFORE_DISPATCH", "discarded, OK"]
+    }
+  )
+
+  law(
+    "L11",
+    "a cancel before any operation of a turn that streams: what has come is kept, and nothing that comes behind it",
+    Effect.gen(function* () {
+      const sim = yield* Sim.Sim
+      const here = yield* officeWith(stream, [], oneByOne)
+      let chunks: number | undefined
+      const count = () => here.agent.session.events().filter(({ event }) => event._tag === "ModelChunk").length
+      sim.addFault("cancel", () => {
+        if (here.isOver) return
+        const isRunning = Effect.runSync(here.agent.status) === "running"
+        Effect.runSync(here.agent.cancel(CancelCause.user(), { keepInbox: true }))
+        if (isRunning) chunks = count()
+      })
+      const first = here.say("first")
+      yield* here.rest
+      if (chunks !== undefined) assert.strictEqual(count(), chunks, "R1: a chunk behind the cancel")
+      return `${here.fateOf(first)}, ${here.answer}`
+    }),
+    {
+      cut: "op",
+      preemptions: 0,
+      expect: ["read, whole: ab", "parked, none", "read, none", "read, cut short: a", "read, cut short: ab"]
+    }
+  )
+
+  law(
+    "L11",
+    "somebody steers, or injects, before any operation of a turn that streams: the one is read, the other waits or is read",
+    Effect.gen(function* () {
+      const sim = yield* Sim.Sim
+      const here = yield* officeWith(stream, [], oneByOne)
+      let said: string | undefined
+      let how = "nobody"
+      for (const kind of ["steer", "inject"] as const) {
+        sim.addFault(kind, () => {
+          if (here.isOver) return
+          said = here.say("left", kind)
+          how = kind
+        })
+      }
+      const first = here.say("first")
+      yield* here.rest
+      assert.strictEqual(here.fateOf(first), "read")
+      assert.strictEqual(here.answer, "whole: ab")
+      const waiting = here.agent.session.position().queued.some(({ message }) => message.id === said)
+      const fate = said === undefined ? "" : waiting ? "waits" : here.fateOf(said)
+      if (how === "steer") assert.strictEqual(fate, "read", "L11")
+      return `${how} ${fate}, ${here.agent.session.position().turn} turns`
+    }),
+    {
+      cut: "op",
+      preemptions: 0,
+      expect: [
+        "nobody , 1 turns",
+        "steer read, 1 turns",
+        "steer read, 2 turns",
+        "inject read, 1 turns",
+        "inject waits, 1 turns"
+      ]
+    }
   )
 })

@@ -65,7 +65,10 @@ const read = (
   }
   const reading = Stream.runForEach(
     Stream.suspend(() => asking.model.stream(asking.request)),
-    (chunk) => Effect.suspend(() => (turn.cause === undefined ? Effect.sync(() => take(chunk)) : Effect.void))
+    (chunk) =>
+      Effect.sync(() => {
+        if (turn.cause === undefined) take(chunk) // R1: in one step
+      })
   )
   return Effect.map(
     turn.run(reading),
