@@ -3,12 +3,13 @@ import * as fs from "node:fs"
 import * as path from "node:path"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Logger } from "effect"
+import { Content } from "quiesce"
 import { NodeSession } from "quiesce/node"
-import { SessionLog } from "quiesce/testing"
+import { MessageRules, SessionLog } from "quiesce/testing"
 import { makeFolder } from "../support/folder.js"
 import { waitUntil } from "../support/processes.js"
 import { refusals } from "../support/providerRules.js"
-import { makeRandom, sessionScript } from "../support/sessionScript.js"
+import { makeRandom } from "../support/sessionScript.js"
 
 const child = path.resolve("test/support/sessionChild.mjs")
 
@@ -39,25 +40,27 @@ const sizeOf = (file: string): number => fs.statSync(file, { throwIfNoEntry: fal
 
 describe("NodeSession, killed", () => {
   it.live(
-    "L13: killed at 50 instants, it opens again each time, balanced and with all that was appended",
+    "L8, L13: an agent with real tools, killed at 50 instants: its session opens each time, with all that was appended, and a valid request",
     () =>
       Effect.gen(function* () {
-        const lengths = yield* Effect.forEach(
+        const codes = yield* Effect.forEach(
           [1, 2, 3, 4, 5],
           (seed) =>
             Effect.gen(function* () {
               const random = makeRandom(seed)
-              const folder = yield* makeFolder
-              const [file, script, acknowledged] = ["session.jsonl", "script.json", "acknowledged"].map((name) =>
-                path.join(folder, name)
+              const base = yield* makeFolder
+              const [file, folder, acknowledged] = ["session.jsonl", "files", "acknowledged"].map((name) =>
+                path.join(base, name)
               ) as [string, string, string]
-              fs.writeFileSync(script, JSON.stringify(sessionScript(seed, 3)))
+              fs.mkdirSync(folder)
+              const found: Array<string> = []
               for (let kill = 0; kill < 10; kill++) {
-                const process = new Child("append", file, script, acknowledged)
-                const size = sizeOf(file) + random.nextBelow(25_000)
+                const process = new Child("work", file, folder, acknowledged, String(seed + kill))
+                const size = sizeOf(file) + random.nextBelow(15_000)
                 yield* Effect.addFinalizer(() => process.killed)
                 yield* waitUntil(() => process.hasEnded || (sizeOf(acknowledged) > 0 && sizeOf(file) > size), 60_000)
                 assert.isFalse(process.hasEnded, process.output)
+                yield* Effect.sleep(random.nextBelow(20))
                 yield* process.killed
                 const where = `seed ${seed}, kill ${kill}`
                 const last = Number(fs.readFileSync(acknowledged, "utf8").split("\n").at(-2))
@@ -68,15 +71,21 @@ describe("NodeSession, killed", () => {
                 const isReopened = events.findLastIndex(({ event }) => event._tag === "SessionReopened")
                 assert.isAtLeast(isReopened, last, where) // what was acknowledged comes before it
                 assert.deepStrictEqual(SessionLog.problems(events), [], where)
-                assert.deepStrictEqual(refusals(messages), [], where)
+                const request = [...messages, { role: "user", content: [Content.text("go on")] } as const]
+                assert.deepStrictEqual(refusals(request), [], where)
+                assert.deepStrictEqual(MessageRules.problems(request), [], where)
+                for (const { event } of events.slice(isReopened)) {
+                  if (event._tag === "CallEnded" && event.result._tag === "Failure") found.push(event.result.code)
+                }
                 fs.truncateSync(acknowledged)
               }
-              assert.deepStrictEqual(fs.readdirSync(folder).sort(), ["acknowledged", "script.json", "session.jsonl"])
-              return sizeOf(file)
+              assert.deepStrictEqual(fs.readdirSync(base).sort(), ["acknowledged", "files", "session.jsonl"])
+              return found
             }).pipe(Effect.scoped),
           { concurrency: 2 }
         )
-        assert.isTrue(lengths.every((length) => length > 0))
+        // It was killed in the middle of calls, too.
+        assert.include(codes.flat(), "OUTCOME_UNKNOWN")
       }).pipe(Effect.provide(Logger.remove(Logger.defaultLogger))),
     240_000
   )
