@@ -303,7 +303,7 @@ export const make = <R = never>(
     const owned = <A, E>(policy: () => Effect.Effect<A, E, R>): Effect.Effect<A, E, Cancellation.Cancellation> =>
       Effect.flatMap(Cancellation.Cancellation, (owner) =>
         Effect.provide(
-          Effect.suspend(policy), // what it throws is a failure of its own
+          policy(), // what it throws here is a failure of its own
           // The turn's owner over what the agent was made with.
           Context.add(captured, Cancellation.Cancellation, owner) as unknown as Context.Context<R>
         )

@@ -139,37 +139,40 @@ describe("Agent (whoever reads along)", () => {
     )
   })
 
-  it.live("L8, L11: whatever somebody does within the append of any event, no step is cut in two", () =>
-    Effect.gen(function* () {
-      const acts: { readonly [name: string]: (agent: Agent.Handle) => void } = {
-        cancel: (agent) => cancel(agent),
-        keep: (agent) => cancel(agent, true),
-        dispose: (agent) => Effect.runFork(agent.dispose),
-        send: (agent) => Effect.runFork(agent.followup("from within")),
-        "cancel, send": (agent) => {
-          cancel(agent)
-          Effect.runFork(agent.steer("from within"))
-        },
-        withdraw: (agent) => Effect.runFork(agent.withdraw("message-3")),
-        maintain: (agent) => Effect.runFork(agent.runMaintenance(Effect.yieldNow()))
-      }
-      for (const [name, act] of Object.entries(acts)) {
-        for (let at = 1, isOver = false; !isOver; at++) {
-          let count = 0
-          const { listen, setup } = telling((_event, agent) => ++count === at && act(agent))
-          yield* onStage({ answers, tools: [quickTool], session: setup }, (stage) =>
-            Effect.gen(function* () {
-              listen(stage)
-              yield* script(stage)
-              yield* Effect.repeatN(Effect.yieldNow(), 20)
-              yield* stage.agent.whenIdle
-              checkRest(stage.session, (yield* stage.agent.status) === "closed", `${name} at event ${at}`)
-              isOver = count < at
-            })
-          )
+  it.live(
+    "L8, L11: whatever somebody does within the append of any event, no step is cut in two",
+    () =>
+      Effect.gen(function* () {
+        const acts: { readonly [name: string]: (agent: Agent.Handle) => void } = {
+          cancel: (agent) => cancel(agent),
+          keep: (agent) => cancel(agent, true),
+          dispose: (agent) => Effect.runFork(agent.dispose),
+          send: (agent) => Effect.runFork(agent.followup("from within")),
+          "cancel, send": (agent) => {
+            cancel(agent)
+            Effect.runFork(agent.steer("from within"))
+          },
+          withdraw: (agent) => Effect.runFork(agent.withdraw("message-3")),
+          maintain: (agent) => Effect.runFork(agent.runMaintenance(Effect.yieldNow()))
         }
-      }
-    })
+        for (const [name, act] of Object.entries(acts)) {
+          for (let at = 1, isOver = false; !isOver; at++) {
+            let count = 0
+            const { listen, setup } = telling((_event, agent) => ++count === at && act(agent))
+            yield* onStage({ answers, tools: [quickTool], session: setup }, (stage) =>
+              Effect.gen(function* () {
+                listen(stage)
+                yield* script(stage)
+                yield* Effect.repeatN(Effect.yieldNow(), 20)
+                yield* stage.agent.whenIdle
+                checkRest(stage.session, (yield* stage.agent.status) === "closed", `${name} at event ${at}`)
+                isOver = count < at
+              })
+            )
+          }
+        }
+      }),
+    120_000
   )
 })
 
@@ -206,7 +209,8 @@ describe("Agent (a log that fails)", () => {
             )
           }
         }
-      }).pipe(silently)
+      }).pipe(silently),
+    120_000
   )
 
   it.effect("183. a turn that cannot be started: at rest, and its message still waits (W15)", () => {

@@ -964,6 +964,81 @@ const mutations = [
     replace: "",
     tests: "test/node/NodeProcess.output",
     name: "files live as long"
+  },
+  {
+    law: "agent M5 no step cut in two",
+    file: "src/internal/agent/machine.ts",
+    find: "if (this.isAppending) {",
+    replace: "if (this.isAppending && false) {",
+    tests: "test/Agent.log"
+  },
+  {
+    law: "agent M6 owed",
+    file: "src/internal/agent/machine.ts",
+    find: "if (!isHopeless(error)) this.owed = [...this.owed, event] // M6",
+    replace: "",
+    tests: "test/Agent.log",
+    name: "whichever append fails"
+  },
+  {
+    law: "agent M1 atomic",
+    file: "src/internal/agent/turn.ts",
+    find: "    const inside = machine.step(() => {",
+    replace: "    const inside = ((run) => run())(() => {",
+    tests: "test/Agent.log"
+  },
+  {
+    law: "agent L8 ids of calls",
+    file: "src/internal/agent/callIds.ts",
+    find: 'while (own === "" || this.used.has(own))',
+    replace: "while (own.length < 0)",
+    tests: "test/Agent.hostile"
+  },
+  {
+    law: "agent T1 read once",
+    file: "src/internal/agent/turn.ts",
+    find: 'machine.dispatch({ _tag: "Read", ids: read }) // T1: of those, none comes back',
+    replace: "",
+    tests: "test/Agent.test"
+  },
+  {
+    law: "agent F4 shown",
+    file: "src/internal/session/messages.ts",
+    find: "const content = message.blocks.flatMap(shown)",
+    replace: "const content = message.blocks",
+    tests: "test/Agent.hostile"
+  },
+  {
+    law: "agent one on a session",
+    file: "src/Agent.ts",
+    find: "if (inUse.has(session)) return",
+    replace: "if (inUse.has(session) && false) return",
+    tests: "test/Agent.hostile",
+    name: "two agents"
+  },
+  {
+    law: "agent waits for itself",
+    file: "src/Agent.ts",
+    find: "activities.isPartOfIt(fiber.currentContext) ? Effect.dieMessage(waitsForItself(id)) : machine.awaitRest()",
+    replace: "machine.awaitRest()",
+    tests: "test/Agent.hostile",
+    name: "a policy that waits for the agent"
+  },
+  {
+    law: "agent withdrawn",
+    file: "src/internal/agent/transition.ts",
+    find: ': [{ ...state, inbox }, [{ _tag: "Withdraw", items: [item] }]]',
+    replace: ': [state, [{ _tag: "Withdraw", items: [item] }]]',
+    tests: "test/internal/agent",
+    name: "withdrawn"
+  },
+  {
+    law: "explored agent R1",
+    file: "src/internal/agent/request.ts",
+    find: "if (turn.cause === undefined) take(chunk) // R1: in one step",
+    replace: "take(chunk)",
+    tests: "test/laws/L11.agent",
+    name: "cancel before any operation of a turn that streams"
   }
 ]
 
