@@ -7,6 +7,8 @@
  * Messages wait in two lines: `followup` opens a turn of its own, `steer` is read before the next step of the turn that
  * runs, and `inject` is read with whatever comes next and wakes nobody. Everything that happens is in the session.
  *
+ * Long because half of it is contracts: what each verb promises is said beside it.
+ *
  * @since 0.1.0
  */
 import * as Context from "effect/Context"

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Effect, Schema } from "effect"
-import { Agent, Content, Policy, type Session, Tool } from "quiesce"
+import { Agent, Policy, type Session, Tool } from "quiesce"
 import { Approval } from "quiesce/capability"
 import { MessageRules, ScriptedModel, SessionLog } from "quiesce/testing"
 import { calling, onStage, text, toolCall, user } from "./support/agents.js"
@@ -96,9 +96,7 @@ describe("Agent (cancelled at every instant)", () => {
                 yield* agent.whenIdle
                 const where = `instant ${instant}`
                 assert.deepStrictEqual(SessionLog.problems(session.events()), [], where)
-                const next = [...session.messages(), { role: "user", content: [Content.text("next")] } as const]
-                assert.deepStrictEqual(MessageRules.problems(next), [], where)
-                assert.deepStrictEqual(refusals(next), [], where)
+                assert.deepStrictEqual(refusals(session.messages()), [], where)
                 yield* agent.followup("next")
                 yield* agent.whenIdle
                 for (const { messages } of yield* model.requests)
