@@ -95,7 +95,7 @@ export const open = (
   Effect.gen(function* () {
     const inputs = yield* Queue.unbounded<Input>()
     const questions = new Questions()
-    const isTerminal = input.isTTY === true && screen.isTTY === true
+    const isTerminal = input.isTTY === true && output.isTerminal
     let status = ""
     const reader = yield* Effect.acquireRelease(
       Effect.sync(() =>
