@@ -178,7 +178,7 @@ describe("Agent (whoever reads along)", () => {
 
 describe("Agent (a log that fails)", () => {
   it.live(
-    "M6, L8: whichever append fails, and for how long: it comes to rest, and behind that the log is in order",
+    "M6, L8, W7: whichever append fails, and for how long: it comes to rest, and behind that the log is in order",
     () =>
       Effect.gen(function* () {
         for (const length of [1, 2, 4, Number.POSITIVE_INFINITY]) {

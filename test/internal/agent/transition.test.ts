@@ -194,7 +194,7 @@ describe("transition", () => {
     assert.deepStrictEqual([woken.state.phase._tag, ids(woken.state.inbox.turn)], ["Running", ["b", "c"]])
   })
 
-  it("184. what was claimed and never read comes back, in its order, before what came later", () => {
+  it("184, W16: what was claimed and never read comes back, in its order, before what came later", () => {
     const { state } = play(send("a"), send("b"), claim(), cancel(true))
     assert.deepStrictEqual(ids(state.inbox.turn), ["a", "b"])
   })
