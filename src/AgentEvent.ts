@@ -31,6 +31,7 @@ const Count = Schema.Int.pipe(Schema.positive())
 const Ids = Schema.Array(Schema.String)
 const inTurn = { turn: Count }
 const inStep = { turn: Count, step: Count }
+const inCall = { parentId: Schema.String, rootId: Schema.String }
 const inAttempt = { turn: Count, step: Count, attempt: Count }
 
 /**
@@ -227,6 +228,30 @@ export const CallStarted = Schema.TaggedStruct("CallStarted", {
 export const CallEnded = Schema.TaggedStruct("CallEnded", { ...inStep, result: Result })
 
 /**
+ * The body of a call made a call of its own. Stored before anybody is asked about it: a call without this event has not
+ * been started (L13). `parentId` is the call whose body made it, `rootId` the call of the model.
+ *
+ * @since 0.1.0
+ * @category schemas
+ */
+export const NestedCallStarted = Schema.TaggedStruct("NestedCallStarted", {
+  ...inStep,
+  ...inCall,
+  callId: Schema.String,
+  tool: Schema.String,
+  parameters: Schema.Unknown
+})
+
+/**
+ * A call that a body made has its result. It comes before that of the call whose body made it (L8), and the model does not
+ * see it.
+ *
+ * @since 0.1.0
+ * @category schemas
+ */
+export const NestedCallEnded = Schema.TaggedStruct("NestedCallEnded", { ...inStep, ...inCall, result: Result })
+
+/**
  * What a call wants the model to be told beside its result (L12). The model sees it behind all results of the step.
  *
  * @since 0.1.0
@@ -309,6 +334,8 @@ export const AgentEvent = Schema.Union(
   AssistantMessage,
   CallStarted,
   CallEnded,
+  NestedCallStarted,
+  NestedCallEnded,
   ContextAdded,
   StepEnded,
   TurnEnded

@@ -31,7 +31,10 @@ import { Attempt } from "./internal/toolRuntime/attemptState.js"
 import { type Phase as CallPhase, CallState } from "./internal/toolRuntime/callState.js"
 import { drive } from "./internal/toolRuntime/driver.js"
 import { executeBatch } from "./internal/toolRuntime/executeBatch.js"
-import type { NestedCall as AnyNestedCall, NestedJournal as AnyNestedJournal } from "./internal/toolRuntime/nested.js"
+import type {
+  NestedCall as AnyNestedCall,
+  NestedJournal as AnyNestedJournal
+} from "./internal/toolRuntime/nestedJournal.js"
 import { Registry, registerTool } from "./internal/toolRuntime/registry.js"
 import { RuntimeState } from "./internal/toolRuntime/runtimeState.js"
 import * as Policy from "./Policy.js"

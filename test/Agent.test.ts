@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect, Exit, Fiber, Layer, Schema, Stream, TestClock } from "effect"
 import { Agent, CancelCause, Cancellation, Content, Session, Tool, ToolContext, ToolRuntime } from "quiesce"
 import type { Model } from "quiesce/capability"
-import { ScriptedModel } from "quiesce/testing"
+import { ScriptedModel, SessionLog } from "quiesce/testing"
 import {
   calling,
   ends,
@@ -614,5 +614,47 @@ describe("Agent", () => {
         assert.strictEqual((yield* Fiber.join(ended))._tag, "Some")
       })
     )
+  )
+
+  it.effect("the calls of a body are in the log, inside of its own, and the model sees its result alone", () =>
+    Effect.gen(function* () {
+      const gate = yield* Deferred.make<void>()
+      yield* Deferred.succeed(gate, undefined)
+      const outer = Tool.make("outer", {
+        description: "Calls another",
+        parameters: {},
+        success: Schema.String,
+        handler: () => Effect.map(ToolContext.call("work", {}), ({ _tag }) => `it ended as ${_tag}`)
+      })
+      yield* onStage(
+        { answers: [calling(toolCall("c1", "outer")), ScriptedModel.reply("Done.")], tools: [gatedTool(gate), outer] },
+        ({ agent, session }) =>
+          Effect.gen(function* () {
+            yield* agent.followup("Work.")
+            yield* agent.whenIdle
+            const calls = session.events().flatMap(({ event }) => {
+              switch (event._tag) {
+                case "CallStarted":
+                case "NestedCallStarted":
+                  return [`${event._tag} ${event.callId} ${event.tool}`]
+                case "CallEnded":
+                case "NestedCallEnded":
+                  return [`${event._tag} ${event.result.callId} ${event.result._tag}`]
+                default:
+                  return []
+              }
+            })
+            assert.deepStrictEqual(calls, [
+              "CallStarted c1 outer",
+              "NestedCallStarted c1:1 work",
+              "NestedCallEnded c1:1 Success",
+              "CallEnded c1 Success"
+            ])
+            const shown = session.messages().flatMap((message) => (message.role === "tool" ? [message.toolCallId] : []))
+            assert.deepStrictEqual(shown, ["c1"])
+            assert.deepStrictEqual(SessionLog.problems(session.events()), [])
+          })
+      )
+    })
   )
 })

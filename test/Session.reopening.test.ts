@@ -253,6 +253,40 @@ describe("Session, reopened", () => {
     })
   )
 
+  it.effect("L8, L13: calls of a body without a result get one too, the innermost first, before its own", () =>
+    Effect.gen(function* () {
+      const nested = (callId: string, parentId: string): Event => ({
+        ...{ _tag: "NestedCallStarted", ...at, parentId, rootId: "a", callId, tool: "n", parameters: {} }
+      })
+      const { result } = callEnded("a:1") as Extract<Event, { readonly _tag: "CallEnded" }>
+      const ended: Event = { _tag: "NestedCallEnded", ...at, parentId: "a", rootId: "a", result }
+      const events = [
+        ...inStep,
+        asked,
+        callStarted("a"),
+        nested("a:1", "a"),
+        ended,
+        nested("a:2", "a"),
+        nested("a:2:1", "a:2")
+      ]
+      const { added, storage } = yield* reopenEvents(...events)
+      const results = added.flatMap((event) =>
+        event._tag === "NestedCallEnded" || event._tag === "CallEnded"
+          ? [[event.result.callId, event.result._tag === "Failure" ? event.result.code : "OK"]]
+          : []
+      )
+      assert.deepStrictEqual(results, [
+        ["a:2:1", "OUTCOME_UNKNOWN"],
+        ["a:2", "OUTCOME_UNKNOWN"],
+        ["a", "OUTCOME_UNKNOWN"],
+        ["b", "TOOL_NOT_STARTED"],
+        ["c", "TOOL_NOT_STARTED"]
+      ])
+      const log = storage.lines.map((line) => JSON.parse(line) as AgentEvent.Envelope)
+      assert.deepStrictEqual(SessionLog.problems(log), [])
+    })
+  )
+
   it.effect("L12: what calls wanted the model to be told is added behind all results", () =>
     Effect.gen(function* () {
       const content = (text: string) => [Content.text(text)]

@@ -163,6 +163,22 @@ export declare const CallEnded: Schema.TaggedStruct<"CallEnded", {
     turn: Schema.filter<typeof Schema.Int>;
     step: Schema.filter<typeof Schema.Int>;
 }>;
+export declare const NestedCallStarted: Schema.TaggedStruct<"NestedCallStarted", {
+    callId: typeof Schema.String;
+    tool: typeof Schema.String;
+    parameters: typeof Schema.Unknown;
+    parentId: typeof Schema.String;
+    rootId: typeof Schema.String;
+    turn: Schema.filter<typeof Schema.Int>;
+    step: Schema.filter<typeof Schema.Int>;
+}>;
+export declare const NestedCallEnded: Schema.TaggedStruct<"NestedCallEnded", {
+    result: Schema.Schema<ToolResult.ToolResult, ToolResult.ToolResult, never>;
+    parentId: typeof Schema.String;
+    rootId: typeof Schema.String;
+    turn: Schema.filter<typeof Schema.Int>;
+    step: Schema.filter<typeof Schema.Int>;
+}>;
 export declare const ContextAdded: Schema.TaggedStruct<"ContextAdded", {
     callId: typeof Schema.String;
     content: Schema.Array$<Schema.Union<[Schema.Struct<{
@@ -399,6 +415,20 @@ export declare const AgentEvent: Schema.Union<[Schema.TaggedStruct<"SessionStart
     result: Schema.Schema<ToolResult.ToolResult, ToolResult.ToolResult, never>;
     turn: Schema.filter<typeof Schema.Int>;
     step: Schema.filter<typeof Schema.Int>;
+}>, Schema.TaggedStruct<"NestedCallStarted", {
+    callId: typeof Schema.String;
+    tool: typeof Schema.String;
+    parameters: typeof Schema.Unknown;
+    parentId: typeof Schema.String;
+    rootId: typeof Schema.String;
+    turn: Schema.filter<typeof Schema.Int>;
+    step: Schema.filter<typeof Schema.Int>;
+}>, Schema.TaggedStruct<"NestedCallEnded", {
+    result: Schema.Schema<ToolResult.ToolResult, ToolResult.ToolResult, never>;
+    parentId: typeof Schema.String;
+    rootId: typeof Schema.String;
+    turn: Schema.filter<typeof Schema.Int>;
+    step: Schema.filter<typeof Schema.Int>;
 }>, Schema.TaggedStruct<"ContextAdded", {
     callId: typeof Schema.String;
     content: Schema.Array$<Schema.Union<[Schema.Struct<{
@@ -593,6 +623,20 @@ export declare const Envelope: Schema.Struct<{
         step: Schema.filter<typeof Schema.Int>;
     }>, Schema.TaggedStruct<"CallEnded", {
         result: Schema.Schema<ToolResult.ToolResult, ToolResult.ToolResult, never>;
+        turn: Schema.filter<typeof Schema.Int>;
+        step: Schema.filter<typeof Schema.Int>;
+    }>, Schema.TaggedStruct<"NestedCallStarted", {
+        callId: typeof Schema.String;
+        tool: typeof Schema.String;
+        parameters: typeof Schema.Unknown;
+        parentId: typeof Schema.String;
+        rootId: typeof Schema.String;
+        turn: Schema.filter<typeof Schema.Int>;
+        step: Schema.filter<typeof Schema.Int>;
+    }>, Schema.TaggedStruct<"NestedCallEnded", {
+        result: Schema.Schema<ToolResult.ToolResult, ToolResult.ToolResult, never>;
+        parentId: typeof Schema.String;
+        rootId: typeof Schema.String;
         turn: Schema.filter<typeof Schema.Int>;
         step: Schema.filter<typeof Schema.Int>;
     }>, Schema.TaggedStruct<"ContextAdded", {

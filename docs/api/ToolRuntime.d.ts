@@ -8,7 +8,7 @@ import * as Stream from "effect/Stream";
 import type * as CancelCause from "./CancelCause.js";
 import { type Cancellation } from "./Cancellation.js";
 import { type Phase as CallPhase } from "./internal/toolRuntime/callState.js";
-import type { NestedCall as AnyNestedCall, NestedJournal as AnyNestedJournal } from "./internal/toolRuntime/nested.js";
+import type { NestedCall as AnyNestedCall, NestedJournal as AnyNestedJournal } from "./internal/toolRuntime/nestedJournal.js";
 import * as Policy from "./Policy.js";
 import type * as Tool from "./Tool.js";
 import type * as ToolCall from "./ToolCall.js";

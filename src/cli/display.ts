@@ -114,28 +114,45 @@ export const plain = (output: Output, startedAt: number): Display => {
   }
 }
 
+/** A line for each call, those of a body below its own. */
+class Tree {
+  private readonly all = new Map<string, { readonly parentId: string | undefined; line: (now: number) => string }>()
+
+  set(callId: string, parentId: string | undefined, line: (now: number) => string): void {
+    const known = this.all.get(callId)
+    if (known === undefined) this.all.set(callId, { parentId, line })
+    else known.line = line
+  }
+
+  lines(now: number, parentId?: string, indent = "  "): ReadonlyArray<string> {
+    return [...this.all].flatMap(([callId, { line, parentId: parent }]) =>
+      parent === parentId ? [`${indent}${line(now)}`, ...this.lines(now, callId, `${indent}  `)] : []
+    )
+  }
+}
+
 /** The calls of the step that runs, drawn in place. */
 export const live = (output: Output): Display => {
   const name = nameIn()
   let title = ""
-  let calls = new Map<string, (now: number) => string>()
+  let calls = new Tree()
   const say = lines((line) => output.write(line))
-  const tick = (now: number): void => output.draw([title, ...[...calls.values()].map((line) => line(now))])
+  const tick = (now: number): void => output.draw([title, ...calls.lines(now)])
   return {
     tick,
     show: (event) => {
       if (event._tag === "Phases") {
-        const { callId, cancelledAt, phase, progress, startedAt, tool } = event.status
+        const { callId, cancelledAt, parentId, phase, progress, startedAt, tool } = event.status
         if (phase === "published") return
         const doing = progress === undefined ? "" : `, ${printable(progress).replace(/\s+/g, " ")}`
-        calls.set(callId, (now) => {
+        calls.set(callId, parentId, (now) => {
           const since = cancelledAt === undefined ? "" : `, cancelled ${seconds(now - cancelledAt)} ago`
-          return `  ${name(callId, tool)}  ${phase}  ${seconds(now - startedAt)}${since}${doing}`
+          return `${name(callId, tool)}  ${phase}  ${seconds(now - startedAt)}${since}${doing}`
         })
       } else if (event._tag === "Outcome") {
-        const { millis, result } = event.outcome
-        const text = `  ${name(result.callId, result.tool)}  ${codeOf(result)}  ${seconds(millis)}${alive(event.outcome)}`
-        calls.set(result.callId, () => text)
+        const { millis, parentId, result } = event.outcome
+        const text = `${name(result.callId, result.tool)}  ${codeOf(result)}  ${seconds(millis)}${alive(event.outcome)}`
+        calls.set(result.callId, parentId, () => text)
       } else {
         say(event.event)
         const trouble = troubles(event.event)
@@ -144,11 +161,11 @@ export const live = (output: Output): Display => {
         if (event.event._tag === "AssistantMessage") {
           // All of them first: each line is as wide as the widest.
           for (const block of event.event.blocks) if (block.type === "tool-call") name(block.id, block.name)
-          calls = new Map(
-            event.event.blocks.flatMap((block) =>
-              block.type === "tool-call" ? [[block.id, () => `  ${name(block.id, block.name)}  waiting`]] : []
-            )
-          )
+          calls = new Tree()
+          for (const block of event.event.blocks) {
+            if (block.type === "tool-call")
+              calls.set(block.id, undefined, () => `${name(block.id, block.name)}  waiting`)
+          }
         }
       }
       tick(event.at)

@@ -108,7 +108,12 @@ const whyOf = ({ callId, outcome, tool }: CallRecord): string => {
   return `<tr class="why" data-failed="1" data-words="${words}"><td colspan="7">${escapeHtml(text.slice(0, 2000))}</td></tr>`
 }
 
-const callRow = (call: CallRecord, bars: string): string => {
+const depthOf = ({ callId, parentId }: CallRecord, calls: ReadonlyArray<CallRecord>): number => {
+  const parent = calls.find((call) => call.callId === parentId && call.callId !== callId)
+  return parent === undefined ? 0 : depthOf(parent, calls) + 1
+}
+
+const callRow = (call: CallRecord, depth: number, bars: string): string => {
   const { callId, outcome, step, tool } = call
   const result = outcome?.result
   const body = result === undefined ? "" : `${result.dispatched ? "" : "not called, "}${result.body}`
@@ -117,7 +122,7 @@ const callRow = (call: CallRecord, bars: string): string => {
       "call-row",
       step,
       [
-        ["call", `${tool} ${callId}`],
+        ["call", `${"\u00a0\u00a0".repeat(depth)}${tool} ${callId}`],
         ["code", result === undefined ? "runs" : codeOf(result)],
         ["body", body.replace("not called, not-started", "not called")],
         ["millis", outcome === undefined ? "" : seconds(outcome.millis)],
@@ -201,7 +206,9 @@ const drawTurn = (turn: Turn): ReadonlyArray<string> => {
             code !== "OK"
           )
         ),
-      ...turn.calls.filter((call) => call.step === step).map((call) => callRow(call, span(...barsOf(call))))
+      ...turn.calls
+        .filter((call) => call.step === step)
+        .map((call) => callRow(call, depthOf(call, turn.calls), span(...barsOf(call))))
     ]),
     "</tbody></table>"
   ]

@@ -17,6 +17,8 @@ export interface PhaseAt {
 export interface Outcome {
   readonly turn: number
   readonly step: number
+  /** The call whose body made this one, where a body did. */
+  readonly parentId: string | undefined
   readonly result: ToolResult.ToolResult
   /** From its start until nothing of it ran. */
   readonly millis: number
@@ -32,6 +34,7 @@ export interface CallRecord {
   readonly tool: string
   readonly turn: number
   readonly step: number
+  readonly parentId: string | undefined
   readonly phases: ReadonlyArray<PhaseAt>
   readonly cancelledAt: number | undefined
   /** When its result was in the log. */
@@ -39,7 +42,10 @@ export interface CallRecord {
   readonly outcome: Outcome | undefined
 }
 
-type Known = { -readonly [K in keyof CallRecord]: CallRecord[K] } & { phases: Array<PhaseAt> }
+type Known = { -readonly [K in keyof CallRecord]: CallRecord[K] } & {
+  phases: Array<PhaseAt>
+  readonly parent: Known | undefined
+}
 
 /** Collects what is known of the calls, in the order in which they were made. */
 export class Recording {
@@ -48,20 +54,23 @@ export class Recording {
   private readonly latest = new Map<string, Known>()
   private place = { turn: 0, step: 0 }
 
+  /** Each call in front of those that its body made. */
   get calls(): ReadonlyArray<CallRecord> {
-    return this.all
+    const below = (parent: Known | undefined): ReadonlyArray<Known> =>
+      this.all.filter((known) => known.parent === parent).flatMap((known) => [known, ...below(known)])
+    return below(undefined)
   }
 
   get outcomes(): ReadonlyArray<Outcome> {
-    return this.all.flatMap(({ outcome }) => outcome ?? [])
+    return this.calls.flatMap(({ outcome }) => outcome ?? [])
   }
 
   /** Takes note of where a call stands, and says whether that is news. */
-  saw({ callId, cancelledAt, phase, startedAt, tool }: ToolRuntime.CallStatus, at: number): boolean {
+  saw({ callId, cancelledAt, parentId, phase, startedAt, tool }: ToolRuntime.CallStatus, at: number): boolean {
     const before = this.latest.get(callId)
     // What is seen of a call may come behind its result.
     if (before?.endedAt !== undefined && startedAt <= before.endedAt) return false
-    const known = this.open(callId, tool)
+    const known = this.open(callId, tool, parentId)
     known.cancelledAt ??= cancelledAt
     if (known.phases.at(-1)?.phase === phase) return false
     known.phases.push({ phase, at })
@@ -71,9 +80,10 @@ export class Recording {
   /** Takes note of what was logged, and gives what became of the call that has ended with it. */
   logged({ at, event }: AgentEvent.Envelope): Outcome | undefined {
     if (event._tag === "StepStarted") this.place = { turn: event.turn, step: event.step }
-    if (event._tag !== "CallEnded") return undefined
+    if (event._tag !== "CallEnded" && event._tag !== "NestedCallEnded") return undefined
     const { result, step, turn } = event
-    const known = this.open(result.callId, result.tool)
+    const parentId = event._tag === "CallEnded" ? undefined : event.parentId
+    const known = this.open(result.callId, result.tool, parentId)
     const { cancelledAt, phases } = known
     const startedAt = phases[0]?.at ?? at
     const quietAt = phases.find(({ phase }) => isQuiet(phase))?.at ?? at
@@ -81,6 +91,7 @@ export class Recording {
     known.outcome = {
       turn,
       step,
+      parentId,
       result,
       millis: Math.max(0, quietAt - startedAt),
       quietMillis: isStopped(result) && cancelledAt !== undefined ? Math.max(0, quietAt - cancelledAt) : undefined,
@@ -90,13 +101,15 @@ export class Recording {
   }
 
   /** The call of this id that has not ended, or else a new one. */
-  private open(callId: string, tool: string): Known {
+  private open(callId: string, tool: string, parentId: string | undefined): Known {
     const before = this.latest.get(callId)
     if (before !== undefined && before.endedAt === undefined) return before
     const known: Known = {
       ...this.place,
       callId,
       tool,
+      parentId,
+      parent: parentId === undefined ? undefined : this.latest.get(parentId),
       phases: [],
       cancelledAt: undefined,
       endedAt: undefined,

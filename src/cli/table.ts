@@ -9,8 +9,18 @@ export const codeOf = (result: ToolResult.ToolResult): string => (result._tag ==
 
 const headings = ["call", "tool", "code", "dispatched", "body", "quiet after", "still alive"]
 
-const cells = ({ quietMillis, result, stillAlive }: Outcome): ReadonlyArray<string> => [
-  result.callId,
+/** A call in the place that it has in the tree of calls: two signs in for each call that it is a part of. */
+export const indented = (outcomes: ReadonlyArray<{ readonly id: string; readonly parentId: string | undefined }>) => {
+  const depths = new Map<string, number>()
+  return outcomes.map(({ id, parentId }) => {
+    const depth = parentId === undefined ? 0 : (depths.get(parentId) ?? 0) + 1
+    depths.set(id, depth)
+    return `${"  ".repeat(depth)}${id}`
+  })
+}
+
+const cells = ({ quietMillis, result, stillAlive }: Outcome, name: string): ReadonlyArray<string> => [
+  name,
   result.tool,
   codeOf(result),
   result.dispatched ? "yes" : "no",
@@ -21,7 +31,8 @@ const cells = ({ quietMillis, result, stillAlive }: Outcome): ReadonlyArray<stri
 
 /** One line for each call, below headings. */
 export const table = (outcomes: ReadonlyArray<Outcome>): ReadonlyArray<string> => {
-  const rows = [headings, ...outcomes.map(cells)]
+  const names = indented(outcomes.map(({ parentId, result }) => ({ id: result.callId, parentId })))
+  const rows = [headings, ...outcomes.map((outcome, i) => cells(outcome, names[i] ?? ""))]
   const widths = headings.map((_, column) => Math.max(...rows.map((row) => (row[column] ?? "").length)))
   const line = (row: ReadonlyArray<string>): string =>
     row
@@ -33,10 +44,11 @@ export const table = (outcomes: ReadonlyArray<Outcome>): ReadonlyArray<string> =
 
 /** The outcomes as JSON. */
 export const toJson = (outcomes: ReadonlyArray<Outcome>) =>
-  outcomes.map(({ millis, quietMillis, result, step, stillAlive, turn }) => ({
+  outcomes.map(({ millis, parentId, quietMillis, result, step, stillAlive, turn }) => ({
     turn,
     step,
     call: result.callId,
+    ...(parentId === undefined ? {} : { parent: parentId }),
     tool: result.tool,
     code: codeOf(result),
     dispatched: result.dispatched,

@@ -25,6 +25,7 @@ import * as Transcript from "./Transcript.js"
  * - `Unanswered`, `AnsweredTwice`, `UnknownCall`, `OutOfOrder`, `AfterStepEnd`: of a call, as `Transcript` has them
  * - `StartedTwice`, `StartedOutOfOrder`: a call that was started again, behind a later one, or that nobody had asked for
  * - `RanUnstarted`: a result says that the call ran, and no `CallStarted` comes before it (L13)
+ * - `EndedBeforeItsCalls`: a call of a body that has no result when the call whose body made it has one
  * - `ContextTooEarly`: the context of a call, before all results of its step are there (L12)
  * - `InterruptedWithCalls`: an answer that was stopped and has tool calls
  * - `WrongChunks`: an answer that does not name the chunks of its attempt
@@ -109,6 +110,7 @@ const words: { readonly [tag in Problem["_tag"]]: string } = {
   StartedTwice: "was started before",
   StartedOutOfOrder: "was started out of order, or nobody made it",
   RanUnstarted: "ran, but was never started",
+  EndedBeforeItsCalls: "has no result yet, when the call whose body made it has one",
   ContextTooEarly: "comes before all calls of the step have their results",
   InterruptedWithCalls: "was stopped, and has tool calls",
   WrongChunks: "does not name the chunks that it is made of",

@@ -6,6 +6,7 @@ import { Display, type Event, type Outcome, Output, table, Written } from "../su
 const outcome = (callId: string, tool: string, more: Partial<Outcome> = {}): Outcome => ({
   turn: 1,
   step: 1,
+  parentId: undefined,
   result: { ...ToolResult.success("text"), callId, tool, dispatched: true, body: "completed" },
   millis: 12,
   quietMillis: undefined,
@@ -79,6 +80,38 @@ describe("table", () => {
   it("names what is alive", () => {
     const [, , row = ""] = table([outcome("one", "read_file", { stillAlive: ["process 7 (sleep)", "process 8 (sh)"] })])
     assert.match(row, / process 7 \(sleep\); process 8 \(sh\)$/)
+  })
+})
+
+describe("calls of a body", () => {
+  const inner = (callId: string, parentId: string) =>
+    outcome(callId, "read_file", {
+      parentId,
+      result: { ...ToolResult.success("text"), callId, tool: "read_file", dispatched: true, body: "completed" }
+    })
+
+  it("stand below the call whose body made them", () => {
+    const rows = table([
+      outcome("one", "run_code"),
+      inner("one:1", "one"),
+      inner("one:1:1", "one:1"),
+      inner("two:1", "two")
+    ])
+    assert.deepStrictEqual(
+      rows.slice(2).map((row) => row.slice(0, 11)),
+      ["one        ", "  one:1    ", "    one:1:1", "  two:1    "]
+    )
+    const stdout = new Written({ columns: 80, rows: 24 })
+    const display = Display.live(new Output(stdout, new Written()))
+    display.show(logged({ _tag: "StepStarted", turn: 1, step: 1 }))
+    display.show(calls)
+    display.show({ _tag: "Outcome", outcome: inner("one:1", "one"), at: 1000 })
+    assert.deepStrictEqual(screen(stdout.text), [
+      "Step 1",
+      "  one    read_file    waiting",
+      "    one:1  read_file    OK  0.0 s",
+      "  two    run_command  waiting"
+    ])
   })
 })
 

@@ -146,6 +146,29 @@ describe("SessionLog", () => {
     assert.deepStrictEqual(inStep(answer(["a"]), callEnded("a", true)), [`RanUnstarted call "a"@5`])
   })
 
+  it("the calls of a body have their results before it has its own", () => {
+    const inCall = { parentId: "a", rootId: "a" }
+    const start = (callId: string, parentId = "a"): Event => ({
+      ...{ _tag: "NestedCallStarted", turn: 1, step: 1, ...inCall },
+      ...{ parentId, callId, tool: "t", parameters: {} }
+    })
+    const end = (callId: string): Event => {
+      const { result } = callEnded(callId, true) as Extract<Event, { readonly _tag: "CallEnded" }>
+      return { _tag: "NestedCallEnded", turn: 1, step: 1, ...inCall, result }
+    }
+    const begin = [answer(["a"]), callStarted("a")]
+    const all = [start("a:1"), start("a:1:1", "a:1"), end("a:1:1"), end("a:1"), callEnded("a", true)]
+    assert.deepStrictEqual(inStep(...begin, ...all), [])
+    assert.deepStrictEqual(inStep(...begin, start("a:1"), callEnded("a", true)), [
+      `EndedBeforeItsCalls call "a:1" of "a"@7`
+    ])
+    assert.deepStrictEqual(inStep(...begin, end("a:1"), callEnded("a", true)), [`RanUnstarted call "a:1"@6`])
+    assert.deepStrictEqual(inStep(answer(["a"]), start("a:1"), callEnded("a")), [
+      `Misplaced NestedCallStarted of "a:1"@5`,
+      `EndedBeforeItsCalls call "a:1" of "a"@6`
+    ])
+  })
+
   it("contexts come behind all results", () => {
     assert.deepStrictEqual(inStep(answer(["a"]), callEnded("a"), context("a")), [])
     assert.deepStrictEqual(inStep(answer(["a", "b"]), callEnded("a"), context("a"), callEnded("b")), [

@@ -238,6 +238,14 @@ const callTools = (
           onResult: (result) => {
             const problem = turn.note({ _tag: "CallEnded", ...info, result }) // L8: it is owed
             if (problem !== undefined) throw problem.error
+          },
+          nested: {
+            started: ({ id, name, parameters, parentId, rootId }) =>
+              turn.append({ _tag: "NestedCallStarted", ...info, parentId, rootId, callId: id, tool: name, parameters }),
+            ended: (result, { parentId, rootId }) => {
+              const problem = turn.note({ _tag: "NestedCallEnded", ...info, parentId, rootId, result }) // L8: it is owed
+              if (problem !== undefined) throw problem.error
+            }
           }
         }
       )

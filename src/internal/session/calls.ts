@@ -16,23 +16,34 @@ interface Call {
 
 const isCall = (block: Model.Block): block is Model.ToolCallBlock => block.type === "tool-call"
 
-const failureOf = (call: Call, failure: ToolResult.Failure): ToolResult.Failure => ({
+const failureOf = (
+  call: { readonly id: string; readonly tool: string },
+  failure: ToolResult.Failure
+): ToolResult.Failure => ({
   ...failure,
   callId: call.id,
   tool: call.tool
 })
 
-// L13: only what was not started may be run again. Of what had been started the worst is assumed.
+/**
+ * The result of a call that had been started when the program ended: the worst is assumed (L13).
+ *
+ * @internal
+ */
+export const outcomeUnknown = (call: { readonly id: string; readonly tool: string }): ToolResult.Failure =>
+  failureOf(call, {
+    ...ToolResult.failure({
+      code: "OUTCOME_UNKNOWN",
+      message: "the program ended while the call ran; it may have had effects"
+    }),
+    dispatched: true,
+    body: "interrupted"
+  })
+
+// L13: only what was not started may be run again.
 const unknownEnd = (call: Call): ToolResult.Failure =>
   call.isStarted
-    ? failureOf(call, {
-        ...ToolResult.failure({
-          code: "OUTCOME_UNKNOWN",
-          message: "the program ended while the call ran; it may have had effects"
-        }),
-        dispatched: true,
-        body: "interrupted"
-      })
+    ? outcomeUnknown(call)
     : failureOf(
         call,
         ToolResult.failure({ code: "TOOL_NOT_STARTED", message: "the program ended before the call was started" })

@@ -11,7 +11,7 @@
 import type * as AgentEvent from "../../AgentEvent.js"
 import * as Model from "../../capability/Model.js"
 import type * as ToolResult from "../../ToolResult.js"
-import { Calls } from "./calls.js"
+import { Calls, outcomeUnknown } from "./calls.js"
 import { Inbox } from "./position.js"
 
 interface Answer {
@@ -26,6 +26,8 @@ class OpenStep {
   readonly step: number
   answer: Answer | undefined
   calls: Calls | undefined
+  /** The calls of bodies that have no result, in the order of their start. */
+  private readonly nested = new Map<string, typeof AgentEvent.NestedCallStarted.Type>()
   /** The results whose contexts were not added yet. */
   readonly withContexts: Array<ToolResult.ToolResult> = []
 
@@ -57,6 +59,12 @@ class OpenStep {
       case "CallEnded":
         if (this.calls?.end(event.result) && event.result.contexts.length > 0) this.withContexts.push(event.result)
         break
+      case "NestedCallStarted":
+        this.nested.set(event.callId, event)
+        break
+      case "NestedCallEnded":
+        this.nested.delete(event.result.callId)
+        break
       case "ContextAdded":
         this.forget(event.callId)
         break
@@ -72,6 +80,11 @@ class OpenStep {
     const { step, turn } = this
     return [
       ...this.begunAnswer,
+      // What was started last is a part of what was started before it.
+      ...[...this.nested.values()].reverse().map(({ callId, parentId, rootId, tool }) => {
+        const result = outcomeUnknown({ id: callId, tool })
+        return { _tag: "NestedCallEnded", turn, step, parentId, rootId, result } as const // R1
+      }),
       ...(this.calls?.missing ?? []).map((result) => ({ _tag: "CallEnded", turn, step, result }) as const), // R1
       ...this.withContexts.map(
         ({ callId, contexts }) => ({ _tag: "ContextAdded", turn, step, callId, content: contexts }) as const
@@ -99,6 +112,7 @@ const wordsFor = (event: AgentEvent.AgentEvent): ReadonlyArray<string> => {
     case "AssistantMessage":
       return [`kept what had come of the answer in turn ${event.turn}, step ${event.step}`]
     case "CallEnded":
+    case "NestedCallEnded":
       return event.result._tag === "Failure"
         ? [`call "${event.result.callId}" got the result ${event.result.code}`]
         : []

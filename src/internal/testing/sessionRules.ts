@@ -14,6 +14,7 @@ export type Rule =
   | "StartedTwice"
   | "StartedOutOfOrder"
   | "RanUnstarted"
+  | "EndedBeforeItsCalls"
   | "ContextTooEarly"
   | "InterruptedWithCalls"
   | "WrongChunks"
@@ -39,6 +40,8 @@ class Step {
   calls: ReadonlyArray<string> = []
   started: Array<string> = []
   ended = 0
+  /** Those that run, those of bodies among them, each with the one whose body made it. */
+  readonly open = new Map<string, string | undefined>()
   /** How far the calls have been started, in the order of the message. */
   reached = 0
 
@@ -188,6 +191,17 @@ export class SessionRules {
         const { callId, dispatched } = event.result
         if (dispatched && !step.started.includes(callId)) this.found("RanUnstarted", `call "${callId}"`, seq)
         step.ended++
+        this.addEnd(step, callId, seq)
+        break
+      }
+      case "NestedCallStarted":
+        if (!step.open.has(event.parentId)) this.found("Misplaced", `${event._tag} of "${event.callId}"`, seq)
+        step.open.set(event.callId, event.parentId)
+        break
+      case "NestedCallEnded": {
+        const { callId } = event.result
+        if (step.open.get(callId) === undefined) this.found("RanUnstarted", `call "${callId}"`, seq)
+        this.addEnd(step, callId, seq)
         break
       }
       case "ContextAdded":
@@ -214,5 +228,13 @@ export class SessionRules {
     if (at >= 0) step.reached = at + 1
     else this.found(step.started.includes(callId) ? "StartedTwice" : "StartedOutOfOrder", `call "${callId}"`, seq)
     step.started.push(callId)
+    step.open.set(callId, undefined)
+  }
+
+  private addEnd(step: Step, callId: string, seq: number): void {
+    step.open.delete(callId)
+    for (const [id, parent] of step.open) {
+      if (parent === callId) this.found("EndedBeforeItsCalls", `call "${id}" of "${callId}"`, seq)
+    }
   }
 }

@@ -11,7 +11,7 @@ import type * as ToolContext from "../../ToolContext.js"
 import type * as ToolResult from "../../ToolResult.js"
 import type { Owner } from "../cancellation/owner.js"
 import { freezeContent } from "./frozen.js"
-import type { NestedJournal } from "./nested.js"
+import type { NestedJournal } from "./nestedJournal.js"
 
 /**
  * The call that an attempt belongs to.

@@ -18,7 +18,7 @@ import { Batch, type BatchOptions, type Host, type Outcome } from "./batch.js"
 import { CallState } from "./callState.js"
 import { drive } from "./driver.js"
 import { modeOf } from "./mode.js"
-import type { NestedJournal } from "./nested.js"
+import type { NestedJournal } from "./nestedJournal.js"
 import type { RuntimeState } from "./runtimeState.js"
 
 /**

@@ -8,35 +8,10 @@ import * as Effect from "effect/Effect"
 import type { Cancellation } from "../../Cancellation.js"
 import type * as ToolCall from "../../ToolCall.js"
 import type * as ToolResult from "../../ToolResult.js"
-import type { Json } from "../json.js"
 import type { Attempt } from "./attemptState.js"
 import { modeOf } from "./mode.js"
 import type { NestedLane } from "./nestedLane.js"
 import type { Registry } from "./registry.js"
-
-/**
- * A call that a body makes, as it is logged.
- *
- * @internal
- */
-export interface NestedCall {
-  readonly id: string
-  readonly parentId: string
-  readonly rootId: string
-  readonly name: string
-  /** As the body sent them; `null` where they are no JSON. */
-  readonly parameters: Json
-}
-
-/**
- * Who keeps a log of the calls that bodies make. What `started` throws keeps the call from running.
- *
- * @internal
- */
-export interface NestedJournal {
-  readonly started: (call: NestedCall) => void
-  readonly ended: (result: ToolResult.ToolResult, call: NestedCall) => void
-}
 
 /**
  * What nested calls need to know of the call whose body makes them.
