@@ -14,6 +14,90 @@ import * as path from "node:path"
 /** `find` stands once in `file` and is replaced; `tests` (the one whose name contains `name`) must then fail. */
 const mutations = [
   {
+    law: "nested L12 only from a success",
+    file: "src/internal/toolRuntime/nested.ts",
+    find: 'result._tag === "Success" && attempt.adopt(result)',
+    replace: "attempt.adopt(result)",
+    tests: "test/ToolRuntime.nested"
+  },
+  {
+    law: "nested B1 nobody passes",
+    file: "src/internal/toolRuntime/nestedLane.ts",
+    find: 'if (mode === "exclusive" && this.running > 0) return // B1',
+    replace: 'if (mode === "exclusive" && this.running > 0) continue',
+    tests: "test/ToolRuntime.nested"
+  },
+  {
+    law: "nested B2 limit",
+    file: "src/internal/toolRuntime/nestedLane.ts",
+    find: "this.isAlone || this.running >= this.limit",
+    replace: "this.isAlone",
+    tests: "test/ToolRuntime.nested"
+  },
+  {
+    law: "nested B3 leaves at once",
+    file: "src/internal/toolRuntime/nested.ts",
+    find: "Effect.onExit(inTurn, () => Effect.sync(() => host.lane.leave(place)))",
+    replace: "Effect.tap(inTurn, () => Effect.sync(() => host.lane.leave(place)))",
+    tests: "test/ToolRuntime.nested"
+  },
+  {
+    law: "nested L13 logged before it runs",
+    file: "src/internal/toolRuntime/callState.ts",
+    find: "      this.cancel(CancelCause.parent())\n",
+    replace: "",
+    tests: "test/ToolRuntime.nested"
+  },
+  {
+    law: "nested L8 repaired",
+    file: "src/internal/session/repairs.ts",
+    find: "...[...this.nested.values()].reverse().map(",
+    replace: "...[...this.nested.values()].map(",
+    tests: "test/Session.reopening"
+  },
+  {
+    law: "batch L8 a kept success is fixed",
+    file: "src/internal/toolRuntime/callState.ts",
+    find: " && !this.isKept // L8: a success that is kept is fixed",
+    replace: "",
+    tests: "test/ToolRuntime.batch"
+  },
+  {
+    law: "shutdown S1 the first code",
+    file: "src/internal/node/wayOut.ts",
+    find: "if (this.asked !== undefined) return // S1",
+    replace: "",
+    tests: "test/internal/node/wayOut"
+  },
+  {
+    law: "shutdown S2 again leaves",
+    file: "src/internal/node/wayOut.ts",
+    find: 'if (this.asked !== undefined) this.leave(exitCode, "at once") // S2',
+    replace: "if (false) return",
+    tests: "test/internal/node/wayOut"
+  },
+  {
+    law: "shutdown S3 once",
+    file: "src/internal/node/wayOut.ts",
+    find: "    if (this.isLeft) return // S3\n    this.isLeft = true",
+    replace: "    this.isLeft = true",
+    tests: "test/internal/node/wayOut"
+  },
+  {
+    law: "shutdown S4 later",
+    file: "src/internal/node/wayOut.ts",
+    find: "host.defer(host.dispose) // S4",
+    replace: "host.dispose()",
+    tests: "test/internal/node/wayOut"
+  },
+  {
+    law: "L7 a time for each call",
+    file: "src/internal/toolRuntime/dispatch.ts",
+    find: "const own = durationOf?.(state.view)",
+    replace: "const own = undefined as never",
+    tests: "test/ToolRuntime.timeout"
+  },
+  {
     law: "A1 one listener",
     file: "src/internal/abortListener.ts",
     find: "if (hub === undefined) {",
