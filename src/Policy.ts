@@ -334,7 +334,7 @@ export const before = <R = never>(
  * const gate = Policy.guard("office hours", () => (open ? undefined : "come back tomorrow"))
  * open = false
  * assert.strictEqual(
- *   gate.check({ id: "c1", rootId: "c1", tool: "echo", parameters: {}, agent: undefined }),
+ *   gate.check({ id: "c1", rootId: "c1", parentId: undefined, tool: "echo", parameters: {}, agent: undefined }),
  *   "come back tomorrow"
  * )
  * ```
