@@ -165,6 +165,21 @@ describe("Explore, what it does not control", () => {
       })
   )
 
+  it.effect("says of a fault that throws where it struck", () =>
+    Effect.gen(function* () {
+      const scenario = Effect.gen(function* () {
+        yield* Sim.fault("unplug", () => {
+          throw new Error("it is stuck")
+        })
+        yield* Effect.yieldNow()
+      })
+      const { problem, schedule } = yield* failureOf(scenario, { faults: 1, preemptions: 0 })
+      assert.strictEqual(problem, `the fault "unplug" threw: it is stuck`)
+      const again = yield* failureOf(scenario, { replay: schedule })
+      assert.strictEqual(again.problem, problem)
+    })
+  )
+
   it.effect("says of an external without an outcome that it can never happen", () =>
     Effect.gen(function* () {
       for (const nothing of [Sim.external<void, never, never>("answer", {}), Sim.promise("answer", {})]) {

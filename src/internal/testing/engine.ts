@@ -14,6 +14,7 @@
  *
  * Long because what is decided, where, and what is noted of it have to be read together.
  */
+import { describeThrown } from "../thrown.js"
 import type { ControlledFiber, Driver, MakeDriver, Task } from "./driver.js"
 import { Fingerprint } from "./fingerprint.js"
 import { HappensBefore, woken } from "./happensBefore.js"
@@ -36,7 +37,7 @@ export class Engine<Program, Exit> {
   private readonly faults = new Map<string, () => void>()
   private readonly points: Array<Point> = []
   private readonly applied: Array<Schedule[number]> = []
-  private readonly failures: Array<string> = []
+  private thrown: string | undefined
   /** Faults and externals that do nothing but tell a fiber something. */
   private readonly onlyTell = new Set<string>()
   private readonly thunks = new Map<string, number>()
@@ -167,7 +168,7 @@ export class Engine<Program, Exit> {
         flaws: stuck ? this.driver.flaws : [],
         livelock,
         outside: stuck ? await this.outside(handles) : [],
-        failures: this.failures
+        thrown: this.thrown
       }
     } finally {
       this.dispose()
@@ -387,7 +388,11 @@ export class Engine<Program, Exit> {
     this.stillness.happened()
     this.order?.begin(fault, "fault")
     if (!this.onlyTell.has(fault)) this.order?.touch()
-    happen?.()
+    try {
+      happen?.()
+    } catch (error) {
+      this.thrown ??= `the fault "${fault.slice(1)}" threw: ${describeThrown(error).message}`
+    }
   }
 
   private scheduled(task: Task): void {
@@ -408,7 +413,6 @@ export class Engine<Program, Exit> {
     this.counts.set(fiber.label, fiber.steps)
     this.order?.touch()
     this.record("exit", fiber.label, failure === undefined ? "ends" : `fails: ${failure.split("\n", 1)[0]}`)
-    if (failure !== undefined && fiber.label !== "main") this.failures.push(`${fiber.label}: ${failure}`)
   }
 
   /** What may still come, although nothing under control can happen any more. */

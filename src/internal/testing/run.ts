@@ -108,7 +108,8 @@ export interface RunOf<X> {
   readonly livelock: boolean
   /** What else could still happen when nothing under control could: native handles that appeared during the run. */
   readonly outside: ReadonlyArray<string>
-  readonly failures: ReadonlyArray<string>
+  /** What a fault of the scenario threw when it struck. */
+  readonly thrown: string | undefined
 }
 
 /**

@@ -19,6 +19,7 @@ export const outOfReach = (run: RunResult<unknown, unknown>): string | undefined
 export const problemOf = (run: RunResult<unknown, unknown>, maxSteps: number): string | undefined => {
   const diverged = divergence(run)
   if (diverged !== undefined) return diverged
+  if (run.thrown !== undefined) return run.thrown
   if (run.livelock) {
     return `livelock: the run took more than ${maxSteps} steps (if it only has much to do, raise maxSteps)`
   }
