@@ -14,6 +14,17 @@
 export * as Approval from "./Approval.js"
 
 /**
+ * Runs code that a model has written, and lets it call functions of the host.
+ *
+ * The code is JavaScript: the body of an async function, whose `return` gives the value. It runs in a place of its own,
+ * which is gone when the run has been answered (L3), and has nothing there but the language, `console` and its bindings.
+ * What that keeps out, and what it does not, is said by the provider (`NodeCodeRuntime`) and in the guide on code.
+ *
+ * @since 0.1.0
+ */
+export * as CodeRuntime from "./CodeRuntime.js"
+
+/**
  * Files and folders.
  *
  * Each operation is done, or it has not happened: when it completes, in whatever way, none of its calls to the platform

@@ -7,6 +7,28 @@
  */
 
 /**
+ * Runs code on Node, each piece in a process of its own.
+ *
+ * A thread would be cheaper, and does not suffice: Node cannot end one that is inside of a built-in function such as
+ * `Array.prototype.includes` over a huge length, and one that asks for a single huge array takes the whole program with
+ * it, whatever limits it was given (`docs/decisions/0018-code-in-a-process.md`). A process costs about 50 milliseconds
+ * and 45 MiB.
+ *
+ * What the code finds there: the language, `console`, and its bindings. No `process`, `require`, `import`, `fetch`, timers,
+ * `eval`, `new Function`, and none of the types of binary data, whose memory no limit would hold. The environment is empty,
+ * and where Node has a permission model, files and processes are denied to whoever gets out of that realm.
+ *
+ * What it is not: a security boundary. `node:vm` is none, and neither is the permission model. Code that breaks out of
+ * both has the rights of this user, and the network. The memory limit is that of the heap: the process itself comes on top.
+ * The code is not kept from using the processor until its time is over, and it can read the clock.
+ *
+ * Needs a POSIX system, as `NodeProcess` does, and that `process.execPath` is Node.
+ *
+ * @since 0.1.0
+ */
+export * as NodeCodeRuntime from "./NodeCodeRuntime.js"
+
+/**
  * Sends requests on Node, each on a socket of its own.
  *
  * There is no pool: a connection that is kept for later belongs to nobody, and nobody could wait for its close. So a

@@ -76,6 +76,19 @@ export * as MemoryFileSystem from "./MemoryFileSystem.js"
 export * as MessageRules from "./MessageRules.js"
 
 /**
+ * A `CodeRuntime` whose code is scripts of a test: no JavaScript is evaluated, and nothing is started.
+ *
+ * It keeps the promises of the real one where they are about owners, calls, limits of time and the end of a run, since
+ * both share that code, and passes the same contract tests. A script is an effect on the fiber's `Clock`, so a test can
+ * hold it with `TestClock` or a gate, and a scenario of `Explore` can run it.
+ *
+ * What it does not do: it measures no memory, and counts the bytes of a log and of a value as the units of their text.
+ *
+ * @since 0.1.0
+ */
+export * as ScriptedCode from "./ScriptedCode.js"
+
+/**
  * An `Http` whose servers are a function of the test.
  *
  * Everything between the tool and the wire is that of the real one: policy, redirects, retries, time limits, caps,

@@ -5,6 +5,7 @@ import { Clock, Effect } from "effect"
 
 export interface Running {
   readonly pid: number
+  readonly parent: number
   readonly group: number
   readonly args: string
 }
@@ -18,21 +19,22 @@ const read = (file: string): string => {
 }
 
 const fromProc = (pid: string): ReadonlyArray<Running> => {
-  const [state = "", , group = ""] = (read(`/proc/${pid}/stat`).split(") ").at(-1) ?? "").split(" ")
+  const [state = "", parent = "", group = ""] = (read(`/proc/${pid}/stat`).split(") ").at(-1) ?? "").split(" ")
   if (!/^[^ZXx]$/.test(state)) return []
-  return [{ pid: Number(pid), group: Number(group), args: read(`/proc/${pid}/cmdline`).replaceAll("\0", " ") }]
+  const args = read(`/proc/${pid}/cmdline`).replaceAll("\0", " ")
+  return [{ pid: Number(pid), parent: Number(parent), group: Number(group), args }]
 }
 
 const fromPs = (line: string): ReadonlyArray<Running> => {
-  const [, pid, group, args = ""] = /^\s*(\d+)\s+(\d+)\s+[^Z\s]\S*\s+(.*)$/.exec(line) ?? []
-  return pid === undefined ? [] : [{ pid: Number(pid), group: Number(group), args }]
+  const [, pid, parent, group, args = ""] = /^\s*(\d+)\s+(\d+)\s+(\d+)\s+[^Z\s]\S*\s+(.*)$/.exec(line) ?? []
+  return pid === undefined ? [] : [{ pid: Number(pid), parent: Number(parent), group: Number(group), args }]
 }
 
 /** Every process that runs. A zombie does not run. */
 export const running = (): ReadonlyArray<Running> =>
   fs.existsSync("/proc/self/stat")
     ? fs.readdirSync("/proc").flatMap((name) => (/^\d+$/.test(name) ? fromProc(name) : []))
-    : execFileSync("ps", ["-A", "-o", "pid=,pgid=,stat=,args="], { encoding: "utf8" }).split("\n").flatMap(fromPs)
+    : execFileSync("ps", ["-A", "-o", "pid=,ppid=,pgid=,stat=,args="], { encoding: "utf8" }).split("\n").flatMap(fromPs)
 
 export const alive = (pid: number): boolean => running().some((process) => process.pid === pid)
 
@@ -42,6 +44,10 @@ export const groupMembers = (pgid: number): ReadonlyArray<number> =>
 /** Those that have `text` in their command line. */
 export const withArgument = (text: string): ReadonlyArray<number> =>
   running().flatMap(({ args, pid }) => (args.includes(text) ? [pid] : []))
+
+/** The children of this program that have `text` in their command line. */
+export const childrenWithArgument = (text: string): ReadonlyArray<number> =>
+  running().flatMap(({ args, parent, pid }) => (parent === process.pid && args.includes(text) ? [pid] : []))
 
 /** Those that have `text` in their environment. Linux only. */
 export const withVariable = (text: string): ReadonlyArray<number> =>
