@@ -11,8 +11,8 @@
  *
  * A thread would be cheaper, and does not suffice: Node cannot end one that is inside of a built-in function such as
  * `Array.prototype.includes` over a huge length, and one that asks for a single huge array takes the whole program with
- * it, whatever limits it was given (`docs/decisions/0018-code-in-a-process.md`). A process costs about 50 milliseconds
- * and 45 MiB.
+ * it, whatever limits it was given (`docs/decisions/0018-code-in-a-process.md`). A process costs about 55 milliseconds
+ * and 52 MiB.
  *
  * What the code finds there: the language, `console`, and its bindings. No `process`, `require`, `import`, `fetch`, timers,
  * `eval`, `new Function`, and none of the types of binary data, whose memory no limit would hold. The environment is empty,

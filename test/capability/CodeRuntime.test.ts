@@ -7,7 +7,7 @@ import { settle, user } from "../support/calls.js"
 
 const runIn = (code: CodeRuntime.Service) => Effect.provideService(CodeRuntime.CodeRuntime, code)
 
-class Greeting extends Context.Tag("test/Greeting")<Greeting, string>() {}
+class Greeting extends Context.Tag("quiesce/test/capability/CodeRuntime.test/Greeting")<Greeting, string>() {}
 
 describe("CodeRuntime", () => {
   it.effect("a binding has the context of who runs the code, and an owner of its own", () =>

@@ -1,4 +1,5 @@
 export * as Approval from "./Approval.js";
+export * as CodeRuntime from "./CodeRuntime.js";
 export * as FileSystem from "./FileSystem.js";
 export * as Http from "./Http.js";
 export * as Model from "./Model.js";

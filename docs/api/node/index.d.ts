@@ -1,3 +1,4 @@
+export * as NodeCodeRuntime from "./NodeCodeRuntime.js";
 export * as NodeHttp from "./NodeHttp.js";
 export * as NodeProcess from "./NodeProcess.js";
 export * as NodeSession from "./NodeSession.js";

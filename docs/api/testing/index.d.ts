@@ -3,6 +3,7 @@ export * as Invariant from "./Invariant.js";
 export * as Leaks from "./Leaks.js";
 export * as MemoryFileSystem from "./MemoryFileSystem.js";
 export * as MessageRules from "./MessageRules.js";
+export * as ScriptedCode from "./ScriptedCode.js";
 export * as ScriptedHttp from "./ScriptedHttp.js";
 export * as ScriptedModel from "./ScriptedModel.js";
 export * as ScriptedProcess from "./ScriptedProcess.js";
