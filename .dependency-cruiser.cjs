@@ -11,7 +11,7 @@ const floors = [
   { name: "3-capabilities", modules: [], folders: ["capability"] },
   { name: "4-definitions", modules: ["Tool", "ToolContext", "Toolkit", "Policy"], folders: [] },
   { name: "5-execution", modules: ["ToolRuntime"], folders: [] },
-  { name: "6-agents", modules: ["Session", "Inbox", "Agent", "AgentEvent"], folders: [] },
+  { name: "6-agents", modules: ["Session", "Inbox", "Agent", "AgentEvent", "AgentSubagent"], folders: [] },
   { name: "7-borders", modules: [], folders: ["promise", "node", "adapters", "testing", "tools", "cli"] }
 ].map(({ name, modules, folders, paths = [] }) => ({
   name,

@@ -48,6 +48,18 @@ export * as Agent from "./Agent.js"
 export * as AgentEvent from "./AgentEvent.js"
 
 /**
+ * Subagents that are agents: `Subagent` over named profiles, a model, and a session for each child.
+ *
+ * A profile says what kind of agent a child of it is. Children use the runtime that the layer was built with, unless their
+ * profile brings one of its own. A tool that starts children is registered on that runtime when both are there
+ * (`AgentTools.layer`): so neither layer needs the other, and when they are closed the tool goes first, then the children,
+ * and the runtime that they used last.
+ *
+ * @since 0.1.0
+ */
+export * as AgentSubagent from "./AgentSubagent.js"
+
+/**
  * Why an owner was cancelled.
  *
  * A cause is plain data: it is logged, stored with a turn and shown to people. Code that listens to an `AbortSignal`

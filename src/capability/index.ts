@@ -97,6 +97,22 @@ export * as OpenAiModel from "./OpenAiModel.js"
 export * as Process from "./Process.js"
 
 /**
+ * Subagents: agents that another agent, a tool or a program starts for one task.
+ *
+ * A child has one owner, from the step in which it is published. An attached one belongs to the owner that it was started
+ * under, such as a call: it is cancelled with that, and gone before that has ended. A detached one belongs to the layer, and
+ * goes on when whoever started it has ended.
+ *
+ * Here is what can be done with children. `AgentSubagent` makes them of agents; `ScriptedSubagent` in `quiesce/testing` is
+ * the same without a model, for tests that decide what becomes of a child.
+ *
+ * Long because most of it is contracts: what each operation promises is said beside it.
+ *
+ * @since 0.1.0
+ */
+export * as Subagent from "./Subagent.js"
+
+/**
  * Background tasks: work that goes on when the call that started it has ended.
  *
  * A task belongs to the owner of the layer, one for each agent. Closing the layer stops its tasks and waits for them.

@@ -133,6 +133,19 @@ export * as ScriptedModel from "./ScriptedModel.js"
 export * as ScriptedProcess from "./ScriptedProcess.js"
 
 /**
+ * A `Subagent` whose children say what the test says: there is no model and no session behind them.
+ *
+ * Everything else is of the real one, since both share that code: ids, the limit of children, the hand-over and its commit
+ * point, who owns a child, waiting, disposal. So a test of a tool or an agent decides when a child rests, and with what
+ * result. It passes the same contract tests as `AgentSubagent`.
+ *
+ * What it does not do: it knows no profiles, so any name is one unless `profiles` lists them, and it calls no tools.
+ *
+ * @since 0.1.0
+ */
+export * as ScriptedSubagent from "./ScriptedSubagent.js"
+
+/**
  * A `Task` whose tasks do what the test says: their own work is not run.
  *
  * Everything else is of the real one, since both share that code: ids, the limit per owner, the hand-over and its commit

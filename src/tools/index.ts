@@ -7,6 +7,15 @@
  */
 
 /**
+ * Tools that give work to other agents, and look at what has become of it.
+ *
+ * They start agents that may use the same tools, so they are registered on the runtime that those use: see `layer`.
+ *
+ * @since 0.1.0
+ */
+export * as AgentTools from "./AgentTools.js"
+
+/**
  * Tools that work on the files of a workspace: whatever `FileSystem` they are given, and nothing out of its root.
  *
  * Each is one or a few operations of `FileSystem`, so a call that is cancelled is answered when the operation has stopped:
