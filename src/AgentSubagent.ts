@@ -18,11 +18,11 @@ import * as Cancellation from "./Cancellation.js"
 import type { Model } from "./capability/Model.js"
 import * as Subagent from "./capability/Subagent.js"
 import type { Child, Make, Problem } from "./internal/capability/subagent/child.js"
-import { serviceOver, SubagentTable } from "./internal/capability/subagent/table.js"
+import { SubagentTable, serviceOver } from "./internal/capability/subagent/table.js"
 import { quoted } from "./internal/quoted.js"
 import { describeThrown } from "./internal/thrown.js"
 import * as Session from "./Session.js"
-import { ToolRuntime, type Service as Runtime } from "./ToolRuntime.js"
+import { type Service as Runtime, ToolRuntime } from "./ToolRuntime.js"
 
 /**
  * What kind of agent a child is. What its policies need is taken from the context of the layer.
@@ -175,12 +175,13 @@ export const layer = <R = never>(
             return yield* Effect.provideService(childOf(id, profile, own), Session.Session, own)
           }).pipe(
             // Not what whoever starts it happens to have in context, such as a tool's call.
-            Effect.mapInputContext((context: Context.Context<Cancellation.Cancellation | Scope.Scope>) =>
-              captured.pipe(
-                Context.add(ToolRuntime, profile.runtime ?? Context.get(captured, ToolRuntime)),
-                Context.add(Cancellation.Cancellation, Context.get(context, Cancellation.Cancellation)),
-                Context.add(Scope.Scope, Context.get(context, Scope.Scope))
-              ) as unknown as Context.Context<R | Model | ToolRuntime | Scope.Scope>
+            Effect.mapInputContext(
+              (context: Context.Context<Cancellation.Cancellation | Scope.Scope>) =>
+                captured.pipe(
+                  Context.add(ToolRuntime, profile.runtime ?? Context.get(captured, ToolRuntime)),
+                  Context.add(Cancellation.Cancellation, Context.get(context, Cancellation.Cancellation)),
+                  Context.add(Scope.Scope, Context.get(context, Scope.Scope))
+                ) as unknown as Context.Context<R | Model | ToolRuntime | Scope.Scope>
             )
           ) as ReturnType<Make>
       return serviceOver(table, ({ profile: name }) => {

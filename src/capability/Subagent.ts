@@ -231,9 +231,7 @@ export class RunFailed extends Schema.TaggedError<RunFailed>("quiesce/capability
   /** The outcome as the code of a failed call, such as `SUBAGENT_MAX_TOKENS`. */
   get code(): string {
     const { outcome } = this.result
-    return outcome === "completed"
-      ? "SUBAGENT_DISPOSAL_FAILED"
-      : `SUBAGENT_${outcome.replace("-", "_").toUpperCase()}`
+    return outcome === "completed" ? "SUBAGENT_DISPOSAL_FAILED" : `SUBAGENT_${outcome.replace("-", "_").toUpperCase()}`
   }
 
   override get message(): string {

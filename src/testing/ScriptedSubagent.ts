@@ -17,8 +17,8 @@ import type * as CancelCause from "../CancelCause.js"
 import * as Cancellation from "../Cancellation.js"
 import * as Content from "../Content.js"
 import * as Subagent from "../capability/Subagent.js"
+import { SubagentTable, serviceOver } from "../internal/capability/subagent/table.js"
 import { quoted } from "../internal/quoted.js"
-import { serviceOver, SubagentTable } from "../internal/capability/subagent/table.js"
 import { ScriptedChild } from "../internal/testing/scriptedChild.js"
 
 /**

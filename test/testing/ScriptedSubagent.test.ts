@@ -10,14 +10,22 @@ describe("ScriptedSubagent", () => {
   itKeepsTheContract(({ maxChildren, whenDisposed, whenStarted, whenStopped }) => {
     const ends = new Map<string, Subagent.Result>()
     let handle: ScriptedSubagent.Handle | undefined
-    let alive = 0
+    const alive = new Set<string>()
     const made = ScriptedSubagent.make({
       maxChildren,
       profiles: ["worker"],
       whenAsked: (message) => ends.get(message),
-      whenStarted: () => Effect.zipRight(Effect.sync(() => void alive++), whenStarted ?? Effect.void),
+      whenStarted: (id) =>
+        Effect.zipRight(
+          Effect.sync(() => void alive.add(id)),
+          whenStarted ?? Effect.void
+        ),
       whenStopped: () => whenStopped ?? Effect.void,
-      whenDisposed: () => Effect.zipRight(Effect.sync(() => void alive--), whenDisposed ?? Effect.void)
+      whenDisposed: (id) =>
+        Effect.zipRight(
+          Effect.sync(() => void alive.delete(id)),
+          whenDisposed ?? Effect.void
+        )
     })
     const running = () => (handle === undefined ? [] : Effect.runSync(handle.running))
     return {
@@ -35,7 +43,7 @@ describe("ScriptedSubagent", () => {
           return turn === undefined || handle === undefined ? Effect.void : handle.end(turn.id, result)
         }),
       running: () => running().map(({ message }) => message),
-      alive: () => alive
+      alive: () => alive.size
     }
   })
 

@@ -138,7 +138,9 @@ describe("agents that start agents", () => {
       const model = yield* ScriptedModel.make((request) => {
         const said = JSON.stringify(request.messages)
         if (said.includes("first")) return deeper("second")
-        return said.includes("second") ? ScriptedModel.calls({ id: "c1", name: "leaf", parameters: {} }) : deeper("first")
+        return said.includes("second")
+          ? ScriptedModel.calls({ id: "c1", name: "leaf", parameters: {} })
+          : deeper("first")
       })
       const sessions: Array<Session.Service> = []
       const session = ({ id }: { readonly id: string }) =>

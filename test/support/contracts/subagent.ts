@@ -306,33 +306,41 @@ export const itKeepsTheContract = (make: Make): void => {
 
   describe("send", () => {
     it.effect("cancelled before any one of its operations, the child has the message, or it was never sent", () => {
+      const world = make({})
       const seen = new Set<string>()
-      return Effect.gen(function* () {
-        const exits = yield* sweepWith(() => {
-          const world = make({})
-          const controller = new AbortController()
-          const program = provided(
-            world,
-            Effect.gen(function* () {
-              const id = yield* detached("work")
-              yield* world.end("work", done)
-              yield* awaited(id)
-              const send = Cancellation.ownSignal(Subagent.send(id, "more"), controller.signal)
-              const exit = yield* Effect.exit(send)
-              yield* settle
-              const has = world.running().includes("more")
-              if (Exit.isSuccess(exit)) assert.isTrue(has, "it said that it has it")
-              seen.add(`${exit._tag} ${has}`)
-            })
+      return provided(
+        world,
+        Effect.gen(function* () {
+          const subagents = yield* Effect.context<Subagent.Subagent>()
+          const id = yield* detached("work")
+          yield* world.end("work", done)
+          yield* awaited(id)
+          let sent = 0
+          const exits = yield* sweepWith(() => {
+            const message = `more-${++sent}`
+            const controller = new AbortController()
+            const program = Effect.uninterruptible(
+              Effect.gen(function* () {
+                const send = Cancellation.ownSignal(Subagent.send(id, message), controller.signal)
+                const exit = yield* Effect.exit(Effect.interruptible(send))
+                yield* Effect.repeatN(Effect.yieldNow(), 10)
+                const has = world.running().includes(message)
+                if (Exit.isSuccess(exit)) assert.isTrue(has, "it said that it has it")
+                seen.add(`${exit._tag} ${has}`)
+                yield* world.end(message, done)
+                yield* awaited(id)
+                return yield* exit
+              }).pipe(Effect.provide(subagents))
+            )
+            return { program, fault: () => controller.abort() }
+          })
+          assert.deepStrictEqual(
+            exits.filter((exit) => !isClean(exit)),
+            []
           )
-          return { program, fault: () => controller.abort() }
+          assert.includeMembers([...seen], ["Success true", "Failure false"])
         })
-        assert.deepStrictEqual(
-          exits.filter((exit) => !isClean(exit)),
-          []
-        )
-        assert.includeMembers([...seen], ["Success true", "Failure false"])
-      })
+      )
     })
 
     it.effect("to a child that rests begins a turn, to one that runs comes behind it", () => {
@@ -366,7 +374,7 @@ export const itKeepsTheContract = (make: Make): void => {
       { outcome: "completed", output: "Done." },
       { outcome: "max-tokens", output: "Don" },
       { outcome: "refusal", output: "No." },
-      { outcome: "error", output: "", error: { code: "BAD_REQUEST", message: "no such model" } }
+      { outcome: "error", output: "", error: { code: "INVALID_REQUEST", message: "no such model" } }
     ] as ReadonlyArray<Subagent.Result>)("does not fail for a child that ends with $outcome", (result) => {
       const world = make({})
       return provided(

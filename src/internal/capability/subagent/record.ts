@@ -9,6 +9,7 @@
  */
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as CancelCause from "../../../CancelCause.js"
 import { parentIn } from "../../../Cancellation.js"
@@ -100,19 +101,17 @@ export class SubagentRecord {
   interrupt(cause: CancelCause.CancelCause): Effect.Effect<boolean> {
     return Effect.suspend(() => {
       const { child } = this
-      return child === undefined || !child.isRunning()
-        ? Effect.succeed(false)
-        : Effect.as(child.interrupt(cause), true)
+      return child === undefined || !child.isRunning() ? Effect.succeed(false) : Effect.as(child.interrupt(cause), true)
     })
   }
 
-  /** Completes when it rests; when nothing of it is left, where it is being stopped, or will be as soon as it rests. */
-  get awaitRest(): Effect.Effect<void> {
+  /** What is known of it in the step in which it rests: when nothing of it is left, where it is being, or to be, disposed of. */
+  private get atRest(): Effect.Effect<Snapshot> {
     return Effect.suspend(() => {
       const { child } = this
-      if (child === undefined) return Effect.void
-      if (this.isEnding || this.origins.disposeAtRest) return this.handedOver.awaitEnd
-      return child.isRunning() ? Effect.flatMap(child.awaitRest, () => this.awaitRest) : Effect.void
+      if (child === undefined) return Effect.succeed(this.snapshot)
+      if (this.isEnding || this.origins.disposeAtRest) return Effect.zipRight(this.handedOver.awaitEnd, this.atRest)
+      return child.isRunning() ? Effect.zipRight(child.awaitRest, this.atRest) : Effect.succeed(this.snapshot)
     })
   }
 
@@ -128,8 +127,8 @@ export class SubagentRecord {
     })
   }
 
-  /** Waits until it rests, or the time is over. */
-  wait(timeout: Duration.DurationInput): Effect.Effect<void, Problem> {
+  /** Waits until it rests, or the time is over, and gives what is known of it then. */
+  wait(timeout: Duration.DurationInput): Effect.Effect<Snapshot, Problem> {
     return Effect.withFiberRuntime((fiber, status) =>
       Effect.uninterruptibleMask((restore) => {
         const millis = Duration.toMillis(timeout)
@@ -137,20 +136,19 @@ export class SubagentRecord {
           const detail = `the timeout must be at most ${maxTimerMillis} milliseconds, or infinite, not ${millis}`
           return Effect.fail<Problem>({ reason: "InvalidOptions", detail })
         }
-        const isIdle = this.status === "idle" && !this.origins.disposeAtRest
-        if (millis <= 0 || isIdle || this.child === undefined) return Effect.void
-        if (this.isAround(fiber)) return Effect.fail<Problem>({ reason: "WaitsForItself" })
-        if (!Number.isFinite(millis)) return restore(this.awaitRest)
-        const woken = new Settlement<void>()
+        if (millis <= 0) return Effect.succeed(this.snapshot)
+        if (this.child !== undefined && this.isAround(fiber)) return Effect.fail<Problem>({ reason: "WaitsForItself" })
+        if (!Number.isFinite(millis)) return restore(this.atRest)
+        const woken = new Settlement<Snapshot | undefined>()
         const origin = originOf(fiber, status)
-        const resting = startFiber(this.awaitRest, fiber.currentContext, origin)
-        resting.addObserver(() => woken.settle())
-        const disarm = startTimer(origin, millis, () => void woken.settle())
+        const resting = startFiber(this.atRest, fiber.currentContext, origin)
+        resting.addObserver((exit) => woken.settle(Exit.isSuccess(exit) ? exit.value : undefined))
+        const disarm = startTimer(origin, millis, () => void woken.settle(undefined))
         const tidy = Effect.suspend(() => {
           disarm()
           return Fiber.interrupt(resting)
         })
-        return Effect.ensuring(restore(woken.wait()), tidy) // S3
+        return Effect.map(Effect.ensuring(restore(woken.wait()), tidy), (seen) => seen ?? this.snapshot) // S3
       })
     )
   }

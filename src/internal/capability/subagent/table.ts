@@ -11,14 +11,14 @@
  * B4. Of those that have ended the newest `maxEnded` are remembered, without what they were made of.
  */
 import * as Cause from "effect/Cause"
-import * as Context from "effect/Context"
+import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
 import * as Scope from "effect/Scope"
-import { Cancellation, operation, ownerIn } from "../../../Cancellation.js"
-import { type Service, type StartOptions, SubagentError } from "../../../capability/Subagent.js"
 import * as CancelCause from "../../../CancelCause.js"
+import { type Cancellation, operation, ownerIn } from "../../../Cancellation.js"
+import { type Service, type StartOptions, SubagentError } from "../../../capability/Subagent.js"
 import * as Handoff from "../../../Handoff.js"
 import { misuse } from "../../invariant.js"
 import { report } from "../../report.js"
@@ -208,9 +208,7 @@ export const serviceOver = (table: SubagentTable, make: (options: StartOptions) 
         told(id, isEmpty(message) ? Effect.fail(emptyMessage) : record.accept(message))
       ).pipe(operation(`send to subagent ${id}`)),
     wait: (id, { timeout = Number.POSITIVE_INFINITY } = {}) =>
-      Effect.flatMap(find(id), (record) =>
-        Effect.map(told(id, record.wait(timeout)), () => record.snapshot)
-      ).pipe(operation(`wait for subagent ${id}`)),
+      Effect.flatMap(find(id), (record) => told(id, record.wait(timeout))).pipe(operation(`wait for subagent ${id}`)),
     interrupt: (id, cause = CancelCause.user()) =>
       Effect.flatMap(find(id), (record) =>
         Effect.map(record.interrupt(cause), (ran) => (ran ? "requested" : "already-resting"))
