@@ -197,13 +197,13 @@ export class SubagentError extends Schema.TaggedError<SubagentError>("quiesce/ca
   }
 }
 
-const endings: { readonly [O in Outcome]: string } = {
-  completed: "has completed",
-  aborted: "was cancelled",
-  error: "failed",
-  "max-tokens": "hit its token limit before it had finished",
-  refusal: "declined the task"
-}
+const endings = new Map<Outcome, string>([
+  ["completed", "has completed"],
+  ["aborted", "was cancelled"],
+  ["error", "failed"],
+  ["max-tokens", "hit its token limit before it had finished"],
+  ["refusal", "declined the task"]
+])
 
 /**
  * A child that was run for its output has none to give: it has not completed, or could not be disposed of cleanly. Says
@@ -237,7 +237,7 @@ export class RunFailed extends Schema.TaggedError<RunFailed>("quiesce/capability
   override get message(): string {
     const { error, outcome, output } = this.result
     return [
-      `Subagent ${quoted(this.subagent)} ${endings[outcome]}${error === undefined ? "" : `: ${error.code}: ${error.message}`}`,
+      `Subagent ${quoted(this.subagent)} ${endings.get(outcome)}${error === undefined ? "" : `: ${error.code}: ${error.message}`}`,
       ...(this.disposal === undefined ? [] : [`It could not be disposed of cleanly: ${this.disposal}`]),
       ...(output === "" ? [] : [`What it had said: ${output}`])
     ].join(". ")

@@ -116,8 +116,9 @@ describe("L9 subagents", () => {
       sim.addFault("send", () => {
         said = Effect.runSyncExit(Cancellation.own(subagent.send(id, "more")))
       })
-      yield* Cancellation.own(subagent.wait(id))
+      const { result } = yield* Cancellation.own(subagent.wait(id))
       assert.strictEqual(nursery.alive, 0, "L3: answered before it was quiet")
+      assert.strictEqual(result?.outcome, "completed", "L11: it was stopped, and nobody has asked for that")
       const read = (yield* asked).map(({ message }) => message)
       yield* Scope.close(scope, Exit.void)
       if (said === undefined) return "alone"

@@ -1123,6 +1123,79 @@ const mutations = [
     replace: "take(chunk)",
     tests: "test/laws/L11.agent",
     name: "cancel before any operation of a turn that streams"
+  },
+  {
+    law: "explored subagent B1",
+    file: "src/internal/capability/subagent/table.ts",
+    find: "if (!birth.isPublished) this.taken-- // B1",
+    replace: "",
+    tests: "test/laws/L09.subagents",
+    name: "around its publication"
+  },
+  {
+    law: "explored subagent L9",
+    file: "src/internal/capability/subagent/table.ts",
+    find: 'options.attachment === "detached" ? this.owner : callers // L9',
+    replace: "this.owner",
+    tests: "test/laws/L09.subagents",
+    name: "the owner of an attached child"
+  },
+  {
+    law: "explored subagent L8",
+    file: "src/internal/capability/subagent/table.ts",
+    find: 'options.attachment === "detached" ? this.owner : callers // L9',
+    replace: "this.owner",
+    tests: "test/laws/L09.subagents",
+    name: "three levels"
+  },
+  {
+    law: "explored subagent S2",
+    file: "src/internal/capability/subagent/record.ts",
+    find: "if (child.isRunning()) return Effect.zipRight(child.awaitRest, this.endAtRest) // S2",
+    replace:
+      "if (child.isRunning()) return Effect.zipRight(child.awaitRest, Effect.sync(() => this.handedOver.finish()))",
+    tests: "test/laws/L09.subagents",
+    name: "disposed of as soon as it rests"
+  },
+  {
+    law: "explored subagent L3",
+    file: "src/internal/capability/subagent/record.ts",
+    find: "if (this.isEnding || this.origins.disposeAtRest) return Effect.zipRight(this.handedOver.awaitEnd, this.atRest) // L3",
+    replace: "",
+    tests: "test/laws/L09.subagents",
+    name: "disposed of as soon as it rests"
+  },
+  {
+    law: "explored subagent S1",
+    file: "src/internal/capability/subagent/record.ts",
+    find: "result: child.result() } // S1",
+    replace: 'result: { outcome: "aborted", output: "" } }',
+    tests: "test/laws/L09.subagents",
+    name: "disposed of while it completes"
+  },
+  {
+    law: "subagent B2 published",
+    file: "src/internal/capability/subagent/table.ts",
+    find: 'if (accepted._tag === "Left") throw new Refused(accepted.left) // B2',
+    replace: "",
+    tests: "test/AgentSubagent.test",
+    name: "cannot take the task"
+  },
+  {
+    law: "subagent B3 told",
+    file: "src/internal/capability/subagent/table.ts",
+    find: "else this.record.disposal = message // B3",
+    replace: "",
+    tests: "test/AgentSubagent.test",
+    name: "cannot be given back"
+  },
+  {
+    law: "subagent L5 a clean-up that fails",
+    file: "src/internal/capability/subagent/table.ts",
+    find: 'if (this.disposal !== undefined) return Effect.fail({ reason: "DisposalFailed", detail: this.disposal }) // L5',
+    replace: "",
+    tests: "test/AgentSubagent.test",
+    name: "while its start is pending, with a clean-up"
   }
 ]
 

@@ -110,7 +110,7 @@ export class SubagentRecord {
     return Effect.suspend(() => {
       const { child } = this
       if (child === undefined) return Effect.succeed(this.snapshot)
-      if (this.isEnding || this.origins.disposeAtRest) return Effect.zipRight(this.handedOver.awaitEnd, this.atRest)
+      if (this.isEnding || this.origins.disposeAtRest) return Effect.zipRight(this.handedOver.awaitEnd, this.atRest) // L3
       return child.isRunning() ? Effect.zipRight(child.awaitRest, this.atRest) : Effect.succeed(this.snapshot)
     })
   }
@@ -120,8 +120,8 @@ export class SubagentRecord {
     return Effect.suspend(() => {
       const { child } = this
       if (child === undefined || this.isEnding) return Effect.void
-      if (child.isRunning()) return Effect.flatMap(child.awaitRest, () => this.endAtRest)
-      this.isOver = true // S2
+      if (child.isRunning()) return Effect.zipRight(child.awaitRest, this.endAtRest) // S2
+      this.isOver = true
       this.handedOver.finish()
       return Effect.void
     })

@@ -85,7 +85,8 @@ export class SubagentTable {
         if (this.taken >= this.maxChildren) return Effect.fail<Problem>({ reason: "TooMany" })
         this.taken++ // B1: here, so that two starts at once do not both find the last place
         const birth = new Birth(this, options, originOf(fiber, status), `${options.profile}-${++this.started}`)
-        const owner = options.attachment === "detached" ? this.owner : (fiber.currentContext as typeof this.owner)
+        const callers = fiber.currentContext as Context.Context<Cancellation>
+        const owner = options.attachment === "detached" ? this.owner : callers // L9
         // Outside of `restore`: in an interruptible region Effect strips the failure of an interrupted fiber here (L5).
         return Effect.catchAllCause(restore(birth.handOver(owner, make)), (cause) => {
           if (!birth.isPublished) this.taken-- // B1
