@@ -149,7 +149,7 @@ describe("AgentSubagent", () => {
   it.effect("a session that cannot be made, or cannot take the task, leaves nothing of the child", () =>
     Effect.gen(function* () {
       const start = Cancellation.own(Subagent.start({ ...work, attachment: "detached" }))
-      const noSession = subagents([], { session: () => Effect.fail(new Error("no disk")) })
+      const noSession = subagents([], { session: () => Effect.fail("no disk") })
       const error = yield* Effect.flip(Effect.provide(start, noSession))
       assert.strictEqual(error.code, "SUBAGENT_NOT_STARTED")
       assert.match(error.message, /no disk/)

@@ -1,6 +1,7 @@
 export * as Abort from "./Abort.js";
 export * as Agent from "./Agent.js";
 export * as AgentEvent from "./AgentEvent.js";
+export * as AgentSubagent from "./AgentSubagent.js";
 export * as CancelCause from "./CancelCause.js";
 export * as Cancellation from "./Cancellation.js";
 export * as Content from "./Content.js";

@@ -5,4 +5,5 @@ export * as Http from "./Http.js";
 export * as Model from "./Model.js";
 export * as OpenAiModel from "./OpenAiModel.js";
 export * as Process from "./Process.js";
+export * as Subagent from "./Subagent.js";
 export * as Task from "./Task.js";

@@ -7,6 +7,7 @@ export * as ScriptedCode from "./ScriptedCode.js";
 export * as ScriptedHttp from "./ScriptedHttp.js";
 export * as ScriptedModel from "./ScriptedModel.js";
 export * as ScriptedProcess from "./ScriptedProcess.js";
+export * as ScriptedSubagent from "./ScriptedSubagent.js";
 export * as ScriptedTask from "./ScriptedTask.js";
 export * as SessionLog from "./SessionLog.js";
 export * as Sim from "./Sim.js";

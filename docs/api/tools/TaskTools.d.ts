@@ -41,9 +41,9 @@ export declare const taskOutput: ({ timeout }: Options) => Tool.Tool<"task_outpu
             readonly by: string;
         } | undefined;
         readonly status: "completed" | "failed" | "running" | "stopping" | "killed";
-        readonly label: string;
         readonly startedAt: number;
         readonly endedAt?: number | undefined;
+        readonly label: string;
     };
     readonly missed: number;
 }, Task.TaskError, import("../Cancellation.js").Cancellation | Task.Task>;
@@ -72,9 +72,9 @@ export declare const killTask: ({ timeout }: Options) => Tool.Tool<"kill_task", 
         readonly by: string;
     } | undefined;
     readonly status: "completed" | "failed" | "running" | "stopping" | "killed";
-    readonly label: string;
     readonly startedAt: number;
     readonly endedAt?: number | undefined;
+    readonly label: string;
 }, Task.TaskError, import("../Cancellation.js").Cancellation | Task.Task>;
 export declare const make: (options: Options) => Toolkit.Toolkit<Tool.Tool<"start_task", {
     readonly command: string;
@@ -108,9 +108,9 @@ export declare const make: (options: Options) => Toolkit.Toolkit<Tool.Tool<"star
             readonly by: string;
         } | undefined;
         readonly status: "completed" | "failed" | "running" | "stopping" | "killed";
-        readonly label: string;
         readonly startedAt: number;
         readonly endedAt?: number | undefined;
+        readonly label: string;
     };
     readonly missed: number;
 }, Task.TaskError, import("../Cancellation.js").Cancellation | Task.Task> | Tool.Tool<"kill_task", {
@@ -138,7 +138,7 @@ export declare const make: (options: Options) => Toolkit.Toolkit<Tool.Tool<"star
         readonly by: string;
     } | undefined;
     readonly status: "completed" | "failed" | "running" | "stopping" | "killed";
-    readonly label: string;
     readonly startedAt: number;
     readonly endedAt?: number | undefined;
+    readonly label: string;
 }, Task.TaskError, import("../Cancellation.js").Cancellation | Task.Task>>;

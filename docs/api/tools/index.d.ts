@@ -1,3 +1,4 @@
+export * as AgentTools from "./AgentTools.js";
 export * as FileTools from "./FileTools.js";
 export * as HttpTools from "./HttpTools.js";
 export * as ProcessTools from "./ProcessTools.js";
