@@ -5,11 +5,13 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
 import type { Cancellation } from "../Cancellation.js"
+import type { CodeRuntime } from "../capability/CodeRuntime.js"
 import * as FileSystem from "../capability/FileSystem.js"
 import type { Http } from "../capability/Http.js"
 import type { Model } from "../capability/Model.js"
 import type { Process } from "../capability/Process.js"
 import * as Task from "../capability/Task.js"
+import * as NodeCodeRuntime from "../node/NodeCodeRuntime.js"
 import * as NodeHttp from "../node/NodeHttp.js"
 import * as NodeProcess from "../node/NodeProcess.js"
 import * as NodeSession from "../node/NodeSession.js"
@@ -30,7 +32,7 @@ import * as Workspace from "./workspace.js"
 /** What an agent is made of, but for who is asked and who looks on. */
 export interface Work extends Omit<Options, "onEvent"> {
   readonly capabilities: Layer.Layer<
-    FileSystem.FileSystem | Http | Model | Process | Session.Session | Task.Task,
+    CodeRuntime | FileSystem.FileSystem | Http | Model | Process | Session.Session | Task.Task,
     BadInput
   >
 }
@@ -69,6 +71,7 @@ export const prepare = (args: Args.Run): Effect.Effect<Work, BadInput | Platform
     const files = Layer.provide(FileSystem.layer({ root: source.workspace }), yield* loadPlatform)
     const capabilities = Layer.mergeAll(
       files,
+      NodeCodeRuntime.layer,
       NodeProcess.layer,
       NodeHttp.layer(),
       Task.layer(),

@@ -12,6 +12,7 @@ import * as Stream from "effect/Stream"
 import * as Agent from "../Agent.js"
 import type * as AgentEvent from "../AgentEvent.js"
 import type { Approval } from "../capability/Approval.js"
+import type { CodeRuntime } from "../capability/CodeRuntime.js"
 import type { FileSystem } from "../capability/FileSystem.js"
 import type { Http } from "../capability/Http.js"
 import type { Model } from "../capability/Model.js"
@@ -60,7 +61,7 @@ export interface Running {
 }
 
 /** What an agent acts with. */
-export type Needs = Approval | FileSystem | Http | Model | Process | Session | Task | Scope.Scope
+export type Needs = Approval | CodeRuntime | FileSystem | Http | Model | Process | Session | Task | Scope.Scope
 
 const empty: Plan.Plan = { steps: [] }
 

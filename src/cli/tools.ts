@@ -2,6 +2,7 @@
  * The tools that a plan can call: all that this library has.
  */
 import * as Toolkit from "../Toolkit.js"
+import * as CodeTools from "../tools/CodeTools.js"
 import * as FileTools from "../tools/FileTools.js"
 import * as HttpTools from "../tools/HttpTools.js"
 import * as ProcessTools from "../tools/ProcessTools.js"
@@ -22,5 +23,6 @@ export const makeToolkit = ({ cwd, timeoutMillis: timeout }: Options) =>
     FileTools.make({ timeout }),
     ProcessTools.make({ cwd, timeout, env: markOf }),
     HttpTools.make({ timeout }),
-    TaskTools.make({ cwd, timeout })
+    TaskTools.make({ cwd, timeout }),
+    CodeTools.make({ timeout })
   )

@@ -81,4 +81,5 @@ Tools
   start_task   { label, command, args? }: a command in the background, stopped when the plan has run
   task_output  { id, from?, waitMillis? }
   kill_task    { id }
+  run_code     { code }: JavaScript that can call these tools: await tools.read_file({ path })
 `

@@ -16,6 +16,13 @@
 export * as AgentTools from "./AgentTools.js"
 
 /**
+ * A tool that runs a program which makes calls of other tools.
+ *
+ * @since 0.1.0
+ */
+export * as CodeTools from "./CodeTools.js"
+
+/**
  * Tools that work on the files of a workspace: whatever `FileSystem` they are given, and nothing out of its root.
  *
  * Each is one or a few operations of `FileSystem`, so a call that is cancelled is answered when the operation has stopped:

@@ -364,7 +364,7 @@ describe("with a language model", () => {
         ["system", "user"]
       )
       assert.include(JSON.stringify(messages[0]), folder)
-      assert.strictEqual(tools.length, 11)
+      assert.strictEqual(tools.length, 12)
       yield* server.closed
     })
   )
