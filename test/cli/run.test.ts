@@ -210,6 +210,22 @@ describe("a plan from a file", () => {
     })
   )
 
+  it.scopedLive("runs code that calls the tools, within the same folder", () =>
+    Effect.gen(function* () {
+      const code = `
+        await tools.write_file({ path: "note.txt", text: "hello" })
+        await tools.read_file({ path: "../plan.json" })`
+      const { file, folder } = yield* writePlan([{ tool: "run_code", parameters: { code } }])
+      const workspace = path.join(folder, "work")
+      fs.mkdirSync(workspace)
+      const { exitCode, stdout } = yield* runHere("run", file, "--workspace", workspace, "--json")
+      assert.strictEqual(exitCode, 0)
+      const calls: ReadonlyArray<any> = JSON.parse(stdout).calls
+      assert.strictEqual(calls.find(({ call }) => call === "call_1")?.code, "CODE_EXCEPTION")
+      assert.strictEqual(fs.readFileSync(path.join(workspace, "note.txt"), "utf8"), "hello")
+    })
+  )
+
   it.scopedLive("starts nothing with --cancel-after 0", () =>
     Effect.gen(function* () {
       const { file, folder } = yield* writePlan([bash("touch started"), bash("touch started")])
