@@ -13,6 +13,7 @@ import type { Output } from "./output.js"
 import type { Running } from "./runAgent.js"
 import type { Stopping } from "./stopping.js"
 import type { Terminal } from "./terminal.js"
+import { cut, oneLine } from "./text.js"
 
 const hello = `Type what is to be done. While it is being done, a line steers it, and Ctrl-C stops it.
 /quit, Ctrl-D or Ctrl-C twice leaves.`
@@ -29,7 +30,7 @@ const startStatus = ({ agent, inFlight }: Running, terminal: Terminal): Effect.E
     since ??= now
     const calls = (yield* inFlight).map(({ cancelledAt, progress, tool }) => {
       if (cancelledAt !== undefined) return `${tool}, stopping`
-      return progress === undefined ? tool : `${tool}: ${progress.replace(/[\p{Cc}\s]+/gu, " ").slice(0, 40)}`
+      return progress === undefined ? tool : `${tool}: ${cut(oneLine(progress), 40)}`
     })
     const what = calls.length === 0 ? "thinking" : calls.slice(0, 3).join("; ") + (calls.length > 3 ? "; ..." : "")
     terminal.setStatus(`[${Math.floor((now - since) / 1000)} s: ${what}] `)

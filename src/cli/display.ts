@@ -8,6 +8,7 @@ import type { Output } from "./output.js"
 import type { Outcome } from "./recording.js"
 import type { Event } from "./runAgent.js"
 import { codeOf } from "./table.js"
+import { oneLine, pad, widthOf } from "./text.js"
 
 /** Shows the events of an agent. */
 export interface Display {
@@ -24,9 +25,9 @@ const nameIn = (): ((callId: string, tool: string) => string) => {
   let ids = 0
   let tools = 0
   return (callId, tool) => {
-    ids = Math.max(ids, callId.length)
-    tools = Math.max(tools, tool.length)
-    return `${callId.padEnd(ids)}  ${tool.padEnd(tools)}`
+    ids = Math.max(ids, widthOf(callId))
+    tools = Math.max(tools, widthOf(tool))
+    return `${pad(callId, ids)}  ${pad(tool, tools)}`
   }
 }
 
@@ -35,15 +36,12 @@ const alive = ({ stillAlive }: Outcome): string =>
 
 const seconds = (millis: number): string => `${(millis / 1000).toFixed(1)} s`
 
-/** Control characters are commands to the terminal. Those of a line are kept. */
-const printable = (text: string): string => text.replace(/[^\P{Cc}\n\t]/gu, "")
-
 /** Hands on the text of a model, line by line, as it comes. */
 const lines = (write: (line: string) => void): ((event: AgentEvent.AgentEvent) => void) => {
   let open = ""
   return (event) => {
     if (event._tag === "ModelChunk" && event.chunk._tag === "Text") {
-      const [last = "", ...whole] = `${open}${printable(event.chunk.text)}`.split("\n").reverse()
+      const [last = "", ...whole] = `${open}${event.chunk.text}`.split("\n").reverse()
       for (const line of whole.reverse()) write(line)
       open = last
     }
@@ -144,7 +142,7 @@ export const live = (output: Output): Display => {
       if (event._tag === "Phases") {
         const { callId, cancelledAt, parentId, phase, progress, startedAt, tool } = event.status
         if (phase === "published") return
-        const doing = progress === undefined ? "" : `, ${printable(progress).replace(/\s+/g, " ")}`
+        const doing = progress === undefined ? "" : `, ${oneLine(progress)}`
         calls.set(callId, parentId, (now) => {
           const since = cancelledAt === undefined ? "" : `, cancelled ${seconds(now - cancelledAt)} ago`
           return `${name(callId, tool)}  ${phase}  ${seconds(now - startedAt)}${since}${doing}`
@@ -181,7 +179,7 @@ export const chat = (output: Output): Display => {
     show: (event) => {
       if (event._tag === "Outcome") {
         const { millis, result } = event.outcome
-        const why = result._tag === "Failure" ? `: ${printable(result.message)}` : ""
+        const why = result._tag === "Failure" ? `: ${result.message}` : ""
         output.write(
           `  ${result.tool} (${result.callId})  ${codeOf(result)}${why}  ${seconds(millis)}${alive(event.outcome)}`
         )

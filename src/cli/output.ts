@@ -2,10 +2,11 @@
  * The only file that writes to the terminal.
  *
  * Below everything that was written there may be a region that is drawn again in place: lines, or, while somebody can
- * type, the prompt.
+ * type, the prompt. Nothing that is written is a command to the terminal, whoever said it.
  */
 import * as Cause from "effect/Cause"
 import * as Logger from "effect/Logger"
+import { cut, oneLine, printable } from "./text.js"
 
 /** Where to write. */
 export interface Stream {
@@ -47,12 +48,12 @@ export class Output {
 
   /** Writes to the standard output. */
   write(text: string): void {
-    this.above(() => this.out.write(`${text}\n`))
+    this.above(() => this.out.write(`${printable(text)}\n`))
   }
 
   /** Writes to the standard error. */
   complain(text: string): void {
-    this.above(() => this.err.write(`${text}\n`))
+    this.above(() => this.err.write(`${printable(text)}\n`))
   }
 
   /** Puts something else below in the place of lines, which are not drawn until it is taken away. */
@@ -72,7 +73,7 @@ export class Output {
     const fitting =
       lines.length <= room ? lines : [...lines.slice(0, room - 1), `  ... and ${lines.length - room + 1} more`]
     this.erase()
-    this.lines = fitting.map((line) => line.slice(0, columns - 1))
+    this.lines = fitting.map((line) => cut(oneLine(line), columns - 1))
     this.redraw()
   }
 

@@ -100,15 +100,18 @@ const row = (
     .join("")}<td class="bars">${bars}</td></tr>`
 }
 
-/** A line below a call that did not succeed: what its model was told. */
+/** A line below a call that did not succeed: what its model was told, and who cancelled it. */
 const whyOf = ({ callId, outcome, tool }: CallRecord): string => {
   if (outcome?.result._tag !== "Failure") return ""
-  const text = [outcome.result.message, ...outcome.stillAlive.map((what) => `still alive: ${what}`)].join("\n")
+  const { cause, message } = outcome.result
+  const why = cause === undefined ? message : `${message}, ${CancelCause.describe(cause)}`
+  const text = [why, ...outcome.stillAlive.map((what) => `still alive: ${what}`)].join("\n")
   const words = escapeHtml(`${tool} ${callId} ${outcome.result.code} ${text}`.toLowerCase())
   return `<tr class="why" data-failed="1" data-words="${words}"><td colspan="7">${escapeHtml(text.slice(0, 2000))}</td></tr>`
 }
 
 const depthOf = ({ callId, parentId }: CallRecord, calls: ReadonlyArray<CallRecord>): number => {
+  if (parentId === undefined) return 0
   const parent = calls.find((call) => call.callId === parentId && call.callId !== callId)
   return parent === undefined ? 0 : depthOf(parent, calls) + 1
 }
@@ -175,7 +178,7 @@ const outcomeOf = ({ events }: Turn): string => {
 
 const drawTurn = (turn: Turn): ReadonlyArray<string> => {
   const from = turn.events[0]?.at ?? 0
-  const to = Math.max(...turn.events.map(({ at }) => at))
+  const to = turn.events.reduce((latest, { at }) => Math.max(latest, at), from)
   const span = spanOf(from, to)
   const said = turn.events.flatMap(({ event }) =>
     event._tag === "UserMessage"

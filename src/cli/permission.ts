@@ -5,7 +5,8 @@ import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
 import * as Approval from "../capability/Approval.js"
-import type { Terminal } from "./terminal.js"
+import type { Question, Terminal } from "./terminal.js"
+import { escaped } from "./text.js"
 
 /** The tools that only look. */
 const harmless: ReadonlySet<string> = new Set(["read_file", "list_files", "search_files", "task_output"])
@@ -13,15 +14,22 @@ const harmless: ReadonlySet<string> = new Set(["read_file", "list_files", "searc
 /** Whether a tool does something that a person may want to be asked about. */
 export const hasEffects = (tool: string): boolean => !harmless.has(tool)
 
-const maxParameters = 300
+// A longer question would be hard to read, and to draw again while somebody types.
+const maxInQuestion = 300
+const maxAbove = 20_000
 
-const shorten = (text: string): string =>
-  text.length <= maxParameters ? text : `${text.slice(0, maxParameters)} ... (${text.length} characters)`
-
-/** The question, in one line: control characters would be commands to the terminal. */
-export const questionOf = ({ parameters, reason, tool }: Approval.Request): string => {
+/**
+ * What is asked, and, where that is too long for one question, the parameters that are to be shown above it. Nobody allows
+ * what was not shown: what would be a command to the terminal, or turn the direction of writing, is written as JSON writes it.
+ */
+export const questionOf = ({ parameters, reason, tool }: Approval.Request): Question => {
+  const text = escaped(JSON.stringify(parameters))
   const because = reason === undefined ? "" : ` (${reason})`
-  return `Allow ${tool} ${shorten(JSON.stringify(parameters))}${because}? [y/N] `.replace(/\p{Cc}/gu, " ")
+  if (text.length <= maxInQuestion) return { text: `Allow ${tool} ${text}${because}? [y/N] ` }
+  const isWhole = text.length <= maxAbove
+  const shown = isWhole ? text : `${text.slice(0, maxAbove)} ...`
+  const extent = isWhole ? "as above" : `of ${text.length} characters, of which ${maxAbove} are shown above`
+  return { above: `${tool} ${shown}`, text: `Allow ${tool} with parameters ${extent}${because}? [y/N] ` }
 }
 
 /** Only `y` and `yes` allow. */

@@ -44,21 +44,22 @@ export interface CallRecord {
 
 type Known = { -readonly [K in keyof CallRecord]: CallRecord[K] } & {
   phases: Array<PhaseAt>
-  readonly parent: Known | undefined
+  /** The calls that its body made. */
+  readonly parts: Array<Known>
 }
 
 /** Collects what is known of the calls, in the order in which they were made. */
 export class Recording {
-  private readonly all: Array<Known> = []
+  /** The calls that no body made. */
+  private readonly whole: Array<Known> = []
   /** The latest call of each id: models use ids again. */
   private readonly latest = new Map<string, Known>()
   private place = { turn: 0, step: 0 }
 
   /** Each call in front of those that its body made. */
   get calls(): ReadonlyArray<CallRecord> {
-    const below = (parent: Known | undefined): ReadonlyArray<Known> =>
-      this.all.filter((known) => known.parent === parent).flatMap((known) => [known, ...below(known)])
-    return below(undefined)
+    const withParts = (known: Known): ReadonlyArray<Known> => [known, ...known.parts.flatMap(withParts)]
+    return this.whole.flatMap(withParts)
   }
 
   get outcomes(): ReadonlyArray<Outcome> {
@@ -109,14 +110,15 @@ export class Recording {
       callId,
       tool,
       parentId,
-      parent: parentId === undefined ? undefined : this.latest.get(parentId),
+      parts: [],
       phases: [],
       cancelledAt: undefined,
       endedAt: undefined,
       outcome: undefined
     }
+    const siblings = parentId === undefined ? undefined : this.latest.get(parentId)?.parts
     this.latest.set(callId, known)
-    this.all.push(known)
+    ;(siblings ?? this.whole).push(known)
     return known
   }
 }

@@ -8,6 +8,7 @@ import type * as Plan from "./plan.js"
 import type { Outcome } from "./recording.js"
 import * as StillAlive from "./stillAlive.js"
 import { table, toJson } from "./table.js"
+import { escaped } from "./text.js"
 
 /** What was done, and what became of it. */
 export interface Report {
@@ -67,6 +68,11 @@ const some = (names: ReadonlyArray<string>): string =>
     ? names.join(", ")
     : `${names.slice(0, maxNamed).join(", ")} and ${names.length - maxNamed} more`
 
+const lastLineOf = (calls: number, left: ReadonlyArray<string>): string => {
+  if (left.length > 0) return `Still alive: ${left.join("; ")}.`
+  return calls === 0 ? "No call was made." : "Nothing of these calls is alive any more."
+}
+
 /** For people. */
 export const text = (report: Report): string => {
   const { isBuiltIn, notMade, outcomes, stopped } = report
@@ -76,22 +82,24 @@ export const text = (report: Report): string => {
     ...(outcomes.length === 0 ? [] : [explanation, "", ...table(outcomes), ""]),
     ...(stopped === undefined ? [] : [`The run was ${CancelCause.describe(stopped)}.`]),
     ...(notMade.length === 0 ? [] : [`Calls of the plan that were not made any more: ${some(notMade)}.`]),
-    left.length === 0 ? "Nothing of these calls is alive any more." : `Still alive: ${left.join("; ")}.`,
+    lastLineOf(outcomes.length, left),
     ...(isBuiltIn ? ["", next] : [])
   ].join("\n")
 }
 
 /** For programs. */
 export const json = (report: Report): string =>
-  JSON.stringify(
-    {
-      plan: report.plan ?? null,
-      workspace: report.workspace,
-      cancelled: report.stopped ?? null,
-      notMade: report.notMade,
-      calls: toJson(report.outcomes),
-      stillAlive: stillAlive(report)
-    },
-    undefined,
-    2
+  escaped(
+    JSON.stringify(
+      {
+        plan: report.plan ?? null,
+        workspace: report.workspace,
+        cancelled: report.stopped ?? null,
+        notMade: report.notMade,
+        calls: toJson(report.outcomes),
+        stillAlive: stillAlive(report)
+      },
+      undefined,
+      2
+    )
   )

@@ -3,6 +3,7 @@
  */
 import type * as ToolResult from "../ToolResult.js"
 import type { Outcome } from "./recording.js"
+import { oneLine, pad, widthOf } from "./text.js"
 
 /** The code of a result, `OK` for a success. */
 export const codeOf = (result: ToolResult.ToolResult): string => (result._tag === "Success" ? "OK" : result.code)
@@ -32,11 +33,13 @@ const cells = ({ quietMillis, result, stillAlive }: Outcome, name: string): Read
 /** One line for each call, below headings. */
 export const table = (outcomes: ReadonlyArray<Outcome>): ReadonlyArray<string> => {
   const names = indented(outcomes.map(({ parentId, result }) => ({ id: result.callId, parentId })))
-  const rows = [headings, ...outcomes.map((outcome, i) => cells(outcome, names[i] ?? ""))]
-  const widths = headings.map((_, column) => Math.max(...rows.map((row) => (row[column] ?? "").length)))
+  const rows = [headings, ...outcomes.map((outcome, i) => cells(outcome, names[i] ?? "").map(oneLine))]
+  const widths = headings.map((_, column) =>
+    rows.reduce((widest, row) => Math.max(widest, widthOf(row[column] ?? "")), 0)
+  )
   const line = (row: ReadonlyArray<string>): string =>
     row
-      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+      .map((cell, column) => pad(cell, widths[column] ?? 0))
       .join("  ")
       .trimEnd()
   return [line(headings), line(widths.map((width) => "-".repeat(width))), ...rows.slice(1).map(line)]

@@ -10,6 +10,7 @@ import * as Effect from "effect/Effect"
 import * as Queue from "effect/Queue"
 import type * as Scope from "effect/Scope"
 import type { Output, Region } from "./output.js"
+import { oneLine } from "./text.js"
 
 /** What comes from a person. */
 export type Input =
@@ -20,6 +21,14 @@ export type Input =
   /** Not from a person: the program is to end. */
   | { readonly _tag: "Leave" }
 
+/** What a person is asked. */
+export interface Question {
+  /** The prompt, in one line. */
+  readonly text: string
+  /** What is written above it when it is shown. */
+  readonly above?: string
+}
+
 /** Where a person types. */
 export interface Terminal {
   readonly inputs: Queue.Queue<Input>
@@ -27,7 +36,7 @@ export interface Terminal {
    * Asks, and waits for the line that is typed next: `undefined` where there will be none. An interruption withdraws the
    * question.
    */
-  readonly ask: (question: string) => Effect.Effect<string | undefined>
+  readonly ask: (question: Question) => Effect.Effect<string | undefined>
   /** Says in the prompt what is going on. */
   readonly setStatus: (status: string) => void
   /** Reads no more: the terminal is as it was, and Ctrl-C a signal. */
@@ -47,12 +56,20 @@ export const signalInterrupt = (): void => {
 
 /** The questions that wait for a line, in the order in which they were asked: the first one is shown. */
 class Questions {
-  private readonly waiting: Array<{ readonly text: string; readonly answer: Deferred.Deferred<string | undefined> }> =
-    []
+  private readonly waiting: Array<Question & { readonly answer: Deferred.Deferred<string | undefined> }> = []
+  private told: Question | undefined
   isOver = false
 
   get shown(): string | undefined {
     return this.waiting[0]?.text
+  }
+
+  /** What is to be written above the question that is shown, once. */
+  takeAbove(): string | undefined {
+    const [first] = this.waiting
+    if (first === this.told) return undefined
+    this.told = first
+    return first?.above
   }
 
   /** Whether somebody waited for the line. */
@@ -68,11 +85,11 @@ class Questions {
     for (const { answer } of this.waiting.splice(0)) Deferred.unsafeDone(answer, Effect.succeed(undefined))
   }
 
-  ask(text: string, onChange: () => void): Effect.Effect<string | undefined> {
+  ask(asked: Question, onChange: () => void): Effect.Effect<string | undefined> {
     return Effect.suspend(() => {
       if (this.isOver) return Effect.succeed(undefined)
       return Effect.flatMap(Deferred.make<string | undefined>(), (answer) => {
-        const question = { text, answer }
+        const question = { ...asked, answer }
         this.waiting.push(question)
         onChange()
         const withdraw = Effect.sync(() => {
@@ -108,20 +125,29 @@ export const open = (
         readline.moveCursor(screen, 0, -reader.getCursorPos().rows)
         readline.cursorTo(screen, 0)
         readline.clearScreenDown(screen)
+        // It goes up by the rows that it had when it draws again. They are gone: what is above is not its own.
+        Object.assign(reader, { prevRows: 0 })
       },
       draw: () => {
-        reader.setPrompt(questions.shown ?? `${status}> `)
+        reader.setPrompt(oneLine(questions.shown ?? `${status}> `))
         reader.prompt(true)
       }
     }
+    const tellAbove = (): void => {
+      const above = questions.takeAbove()
+      if (above !== undefined) output.complain(above)
+    }
     const redraw = (): void => {
-      if (!isTerminal || questions.isOver) return
-      prompt.erase()
-      prompt.draw()
+      if (isTerminal && !questions.isOver) {
+        prompt.erase()
+        prompt.draw()
+      }
+      tellAbove()
     }
     reader.on("line", (line) => {
       if (!questions.answer(line)) Queue.unsafeOffer(inputs, { _tag: "Line", line })
       if (isTerminal) prompt.draw()
+      tellAbove()
     })
     reader.on("SIGINT", onInterrupt ?? (() => void Queue.unsafeOffer(inputs, { _tag: "Interrupt" })))
     reader.on("close", () => {
@@ -133,7 +159,7 @@ export const open = (
     return {
       inputs,
       ask: (question) => {
-        if (!isTerminal) output.complain(question)
+        if (!isTerminal) output.complain(question.text)
         return questions.ask(question, redraw)
       },
       setStatus: (text) => {
