@@ -102,6 +102,10 @@ export interface Options {
  * first, or with 1 when the scope closes with a failure. Without such a request the program goes on, and nothing of this
  * is left. See `layer` for an example.
  *
+ * A signal interrupts what runs below `Cancellation.own`. Run it with `NodeRuntime.runMain` of `@effect/platform-node`, which
+ * takes that for an end and reports failures. `Effect.runPromise` rejects instead, and where nobody catches that, Node writes a
+ * stack trace and leaves with 1.
+ *
  * @since 0.1.0
  * @category constructors
  */

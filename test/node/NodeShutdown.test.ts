@@ -22,8 +22,17 @@ describe("NodeShutdown", () => {
       Effect.provide(NodeShutdown.layer({ grace: "1 minute" })), Effect.exit, Effect.runPromise)
     console.log("quiet")`
 
-  const run = (hold: boolean) => {
-    const program = spawn(process.execPath, ["--input-type=module", "--eval", child(hold)], {
+  const byRunMain = `
+    import { NodeRuntime } from "@effect/platform-node"
+    import { Effect } from "effect"
+    import { Cancellation } from "quiesce"
+    import { NodeShutdown } from "quiesce/node"
+    const work = Effect.zipRight(Effect.sync(() => console.log("ready")), Effect.never)
+    const held = Effect.onInterrupt(work, () => Effect.sync(() => console.log("stopped")))
+    NodeRuntime.runMain(Effect.provide(Cancellation.own(held), NodeShutdown.layer()))`
+
+  const run = (hold: boolean, source = child(hold)) => {
+    const program = spawn(process.execPath, ["--input-type=module", "--eval", source], {
       cwd: path.resolve("."),
       stdio: ["ignore", "pipe", "inherit"]
     })
@@ -44,6 +53,15 @@ describe("NodeShutdown", () => {
       await wrote("ready")
       program.kill("SIGTERM")
       assert.deepStrictEqual(await ended, { code: 143, stdout: "ready\nquiet\n" })
+    })
+  )
+
+  it.live("a signal ends it with its code under NodeRuntime.runMain, too, which would leave with 0", () =>
+    Effect.promise(async () => {
+      const { ended, program, wrote } = run(false, byRunMain)
+      await wrote("ready")
+      program.kill("SIGTERM")
+      assert.deepStrictEqual(await ended, { code: 143, stdout: "ready\nstopped\n" })
     })
   )
 

@@ -27,6 +27,10 @@ export const nodeHost: NodeHost = {
   exit: (exitCode, when) => {
     if (when === "at once") process.exit(exitCode)
     process.exitCode = exitCode
+    // Whoever runs the program may leave by itself with 0, as `NodeRuntime.runMain` does after a signal.
+    process.once("exit", (code) => {
+      if (code === 0) process.exitCode = exitCode
+    })
     void Promise.all([flushed(process.stdout), flushed(process.stderr)]).then(() => process.exit())
   },
   listen: (onSignal, atExit) => {
