@@ -256,13 +256,14 @@ export const mustBeWritable = (file: string): Effect.Effect<void, BadInput> =>
     }
   })
 
-/** Writes the page. */
-export const write = (file: string, content: Content): Effect.Effect<void> =>
+/** Writes the page. Succeeds with whether that was possible. */
+export const write = (file: string, content: Content): Effect.Effect<boolean> =>
   Effect.suspend(() => {
     try {
       fs.writeFileSync(file, draw(content))
-      return Effect.void
+      return Effect.succeed(true)
     } catch (error) {
-      return Effect.logWarning(`The page ${file} could not be written: ${describeThrown(error).message}`)
+      const problem = `The page ${file} could not be written: ${describeThrown(error).message}`
+      return Effect.as(Effect.logWarning(problem), false)
     }
   })

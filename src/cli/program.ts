@@ -100,7 +100,8 @@ const run = (output: Output, args: Args.Run): Effect.Effect<number, BadInput | P
       yield* work(running, args, terminal, stopping, output)
       yield* Effect.sync(() => output.draw([]))
       const { recording } = running
-      if (args.html !== undefined) yield* Page.write(args.html, { events: session.events(), calls: recording.calls })
+      const content = { events: session.events(), calls: recording.calls }
+      const hasPage = args.html === undefined || (yield* Page.write(args.html, content))
       if (!args.interactive) {
         const cause = yield* Deferred.poll(stopping.stop)
         const report = Report.make(
@@ -112,7 +113,7 @@ const run = (output: Output, args: Args.Run): Effect.Effect<number, BadInput | P
         )
         output.write(args.json ? Report.json(report) : Report.text(report))
       }
-      return codeOf(session)
+      return hasPage ? codeOf(session) : 1
     }).pipe(Effect.scoped, Effect.provide(capabilities))
     return (yield* stopping.exitCode) ?? failed
   }).pipe(Effect.scoped)

@@ -295,6 +295,15 @@ describe("without a terminal", () => {
     })
   )
 
+  it.skipIf(!fs.existsSync("/dev/full"))("a page that cannot be written ends the run with 1, and says why", () =>
+    Effect.gen(function* () {
+      const { file, folder } = yield* writePlan([{ text: "Done." }])
+      const { exitCode, stderr } = yield* runHere("run", file, "--workspace", folder, "--html", "/dev/full")
+      assert.strictEqual(exitCode, 1)
+      assert.include(stderr, "The page /dev/full could not be written: ENOSPC")
+    }).pipe(Effect.scoped, Effect.runPromise)
+  )
+
   it.scopedLive("files that cannot be used are named before anything runs", () =>
     Effect.gen(function* () {
       const { file, folder } = yield* writePlan([{ calls: [bash("started", "touch started")] }])
