@@ -1196,6 +1196,41 @@ const mutations = [
     replace: "",
     tests: "test/AgentSubagent.test",
     name: "while its start is pending, with a clean-up"
+  },
+  {
+    law: "K1 the first end counts",
+    file: "src/internal/capability/code/run.ts",
+    find: "if (this.outcome !== undefined) return // K1",
+    replace: "",
+    tests: "test/capability/CodeRuntime"
+  },
+  {
+    law: "K3 stopped before its calls",
+    file: "src/internal/capability/code/run.ts",
+    find: "if (!this.isProtected) this.stop() // K3",
+    replace: "",
+    tests: "test/laws/L03.code"
+  },
+  {
+    law: "L3 calls of code awaited",
+    file: "src/internal/capability/code/calls.ts",
+    find: "this.unfinished++ // before it starts",
+    replace: "// before it starts",
+    tests: "test/capability/CodeRuntime"
+  },
+  {
+    law: "L4 code does not outlive its host",
+    file: "src/internal/node/code/bootstrap.ts",
+    find: "|| process.kill(process.pid, 'SIGKILL')",
+    replace: "",
+    tests: "test/internal/node/code/bootstrap"
+  },
+  {
+    law: "at most maxCalls at once",
+    file: "src/internal/node/code/bootstrap.ts",
+    find: "if (unanswered < maxCalls) send([id, name, text])",
+    replace: "send([id, name, text])\\n    if (unanswered < maxCalls) return id",
+    tests: "test/node/NodeCodeRuntime.test"
   }
 ]
 

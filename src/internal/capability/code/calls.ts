@@ -84,7 +84,6 @@ export class Calls {
     this.unfinished++ // before it starts: what it does first may be what stops the run
     const fiber = startFiber(call, this.context, this.origin)
     this.running.add(fiber)
-    if (this.isStopped) fiber.unsafeInterruptAsFork(FiberId.none)
     fiber.addObserver((exit) => {
       this.running.delete(fiber)
       this.unfinished--

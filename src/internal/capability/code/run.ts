@@ -20,7 +20,7 @@ import * as Option from "effect/Option"
 import * as RuntimeFlags from "effect/RuntimeFlags"
 import * as Cancellation from "../../../Cancellation.js"
 import * as CodeRuntime from "../../../capability/CodeRuntime.js"
-import type { Member, Owner } from "../../cancellation/owner.js"
+import type { Member } from "../../cancellation/owner.js"
 import { report } from "../../report.js"
 import { Settlement, waitOrStop } from "../../settlement.js"
 import { type Origin, originOf } from "../../startFiber.js"
@@ -66,7 +66,6 @@ const failed = (problem: Problem): Outcome => ({ _tag: "Failed", problem })
 class Run implements Listener, Member {
   /** Settles when nothing of it is left, with what could not be stopped. */
   readonly ended = new Settlement<ReadonlyArray<string>>()
-  readonly owner: Owner
   private outcome: Outcome | "stopped" | undefined
   private readonly logs: Array<CodeRuntime.Log> = []
   private areLogsTruncated = false
@@ -85,7 +84,6 @@ class Run implements Listener, Member {
     origin: Origin
   ) {
     const owner = Cancellation.ownerIn(context)
-    this.owner = owner
     this.origin = origin
     this.isProtected = !RuntimeFlags.interruptible(origin.runtimeFlags)
     this.onLog = onLog
@@ -171,8 +169,7 @@ export const run =
         return Effect.flatMap(ended, (escaped) => {
           const escapes = Effect.forEach(escaped, Cancellation.recordEscape, { discard: true }) // L4
           const { result } = running
-          // Only a success gives way to a cancellation that came after it (L5). Recorded, since Effect strips it below.
-          if (Exit.isFailure(result)) Cancellation.recordFailures(running.owner, result.cause)
+          // Only a success gives way to a cancellation that came after it (L5).
           const stopped = interruption === undefined ? result : Effect.failCause(interruption)
           return Effect.zipRight(escapes, Exit.isSuccess(result) ? stopped : result)
         })
