@@ -1229,7 +1229,7 @@ const mutations = [
     law: "at most maxCalls at once",
     file: "src/internal/node/code/bootstrap.ts",
     find: "if (unanswered < maxCalls) send([id, name, text])",
-    replace: "send([id, name, text])\\n    if (unanswered < maxCalls) return id",
+    replace: "if (unanswered < 2 * maxCalls) send([id, name, text])",
     tests: "test/node/NodeCodeRuntime.test"
   }
 ]

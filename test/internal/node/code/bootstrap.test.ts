@@ -33,7 +33,10 @@ describe("internal/node/code/bootstrap", () => {
       yield* waitUntil(() => pid !== 0, 10_000)
       assert.isTrue(alive(pid))
       parent.kill("SIGKILL")
-      yield* waitUntil(() => !alive(pid), 10_000)
+      yield* Effect.onError(
+        waitUntil(() => !alive(pid), 10_000),
+        () => Effect.sync(() => process.kill(pid, "SIGKILL"))
+      )
     })
   )
 })
