@@ -1,4 +1,5 @@
-// Does one thing many times, against the real system, and counts what is left: `npm run soak -- files`, `-- processes`, `-- agents`.
+// Does one thing many times, against the real system, and counts what is left: `npm run soak -- files`, `-- processes`, `-- agents`,
+// `-- subagents`.
 // Fails when anything is. The numbers of the last reported run are in docs/performance.md.
 import { spawnSync } from "node:child_process"
 import { fileURLToPath } from "node:url"
@@ -6,7 +7,8 @@ import { fileURLToPath } from "node:url"
 const programs = {
   files: "1,000 writes of 4 MiB over a file, each interrupted at another instant",
   processes: "10,000 commands (SOAK_COUNT), each cancelled at another instant",
-  agents: "1,000 turns (SOAK_COUNT) with calls that have children, every third one cancelled"
+  agents: "1,000 turns (SOAK_COUNT) with calls that have children, every third one cancelled",
+  subagents: "1,000 subagents (SOAK_COUNT), each stopped at another instant"
 }
 
 const names = process.argv.slice(2)

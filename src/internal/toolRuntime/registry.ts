@@ -121,10 +121,12 @@ export class Registry {
   }
 
   policiesFor(agent: string | undefined): Policies {
-    let policies = this.byAgent.get(agent)
+    // Agents come and go: only those that have policies of their own are told apart, and remembered.
+    const own = this.registered.some((entry) => entry.agent === agent) ? agent : undefined
+    let policies = this.byAgent.get(own)
     if (policies === undefined) {
-      policies = this.sort(agent)
-      this.byAgent.set(agent, policies)
+      policies = this.sort(own)
+      this.byAgent.set(own, policies)
     }
     return policies
   }
