@@ -47,6 +47,12 @@ export const sessionScript = (seed: number, turns = 4): ReadonlyArray<Event> => 
     })
     const starting = [...ids]
     const ending = [...results]
+    const callOfBody = (outer: ToolResult.ToolResult): void => {
+      const at = { turn, step, parentId: outer.callId, rootId: outer.callId }
+      const callId = `${outer.callId}:1`
+      add(AgentEvent.NestedCallStarted.make({ ...at, callId, tool: outer.tool, parameters: null }))
+      add(AgentEvent.NestedCallEnded.make({ ...at, result: { ...outer, callId } }))
+    }
     // Calls overlap: they start and end in order, and a result comes behind its start.
     while (ending.length > 0) {
       const callId = starting[0]
@@ -56,7 +62,9 @@ export const sessionScript = (seed: number, turns = 4): ReadonlyArray<Event> => 
         add(AgentEvent.CallStarted.make({ turn, step, callId, tool: "read_file", parameters: { path: words() } }))
       } else {
         const result = ending.shift()
-        if (result !== undefined) add(AgentEvent.CallEnded.make({ turn, step, result }))
+        if (result === undefined) continue
+        if (chance(20)) callOfBody(result)
+        add(AgentEvent.CallEnded.make({ turn, step, result }))
       }
       if (chance(5)) queue()
     }

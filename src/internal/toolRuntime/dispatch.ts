@@ -53,21 +53,22 @@ export const startNext = (
     return settledStage<ToolResult.ToolResult>(cancelledResult(state, owner.cause)) // C3
   if (entry === undefined) return startAttempt(state, owner, origin)
   if (isAround(entry)) return startWrapper(state, index, entry, owner, origin)
-  let millis: number | undefined
+  let given: number | undefined
   try {
-    millis = timeoutOf(state, entry.policy as Policy.Timeout)
+    given = timeGiven(state, entry.policy as Policy.Timeout)
   } catch (error) {
     return settledStage<ToolResult.ToolResult>(policyFailure(state, { error, isDefect: true }))
   }
+  const millis = given ?? state.tool?.tool.timeoutMillis
   return millis === undefined
     ? startNext(state, index + 1, owner, origin)
     : startBounded(state, index, millis, owner, origin)
 }
 
-/** How long the call may take. Throws where a policy does, or has no time that can be measured. */
-const timeoutOf = (state: CallState, { durationOf }: Policy.Timeout): number | undefined => {
+/** The time that a policy has for the call. Throws where that does, or has no time that can be measured. */
+const timeGiven = (state: CallState, { durationOf }: Policy.Timeout): number | undefined => {
   const own = durationOf?.(state.view)
-  return own === undefined ? state.tool?.tool.timeoutMillis : Cancellation.timerMillis(own, "The timeout of a call")
+  return own === undefined ? undefined : Cancellation.timerMillis(own, "The timeout of a call")
 }
 
 /** The attempt that a deadline bounds, if one has begun. */
