@@ -92,13 +92,14 @@ describe("containment", () => {
   it.live("marker: what an escaped one starts while it is asked to end is ended too", () =>
     inPlace((place) =>
       Effect.gen(function* () {
-        const head = `trap "" TERM; echo $$ >head; while :; do sleep 0.02; done`
-        fs.writeFileSync(place.path("head.sh"), head)
-        const hydra = `trap "setsid bash head.sh & exit" TERM; while :; do sleep 0.02; done`
+        // The one that was asked writes the pid of what it starts, and only then ends. That one runs until it is told to end.
+        const hydra = `trap 'setsid bash -c "while :; do sleep 0.02; done" "$PWD" & echo $! >head; exit' TERM
+while :; do sleep 0.02; done`
+        fs.writeFileSync(place.path("hydra.sh"), hydra)
         yield* stopped(
           place,
-          `${away(hydra)}; echo $$ >leader; sleep 60`,
-          { containment, grace: "500 millis" },
+          `${away("exec bash hydra.sh")}; echo $$ >leader; sleep 60`,
+          { containment, grace: "10 seconds" },
           "leader"
         )
         assert.isAbove(place.pid("head"), 1)

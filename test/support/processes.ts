@@ -54,7 +54,7 @@ export const withVariable = (text: string): ReadonlyArray<number> =>
   running().flatMap(({ pid }) => (read(`/proc/${pid}/environ`).split("\0").includes(text) ? [pid] : []))
 
 /** Waits, on the live clock, until `condition` holds; dies when it does not within `limit` milliseconds. */
-export const waitUntil = (condition: () => boolean, limit = 5000): Effect.Effect<void> =>
+export const waitUntil = (condition: () => boolean, limit = 30_000): Effect.Effect<void> =>
   Effect.sync(() => performance.now()).pipe(
     Effect.flatMap((start) => {
       const wait: Effect.Effect<void> = Effect.suspend(() => {
