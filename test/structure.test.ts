@@ -35,6 +35,7 @@ const abortMayAppearIn = [
   // Code on the other side of the border has nothing but signals.
   "adapters/",
   "promise/",
+  "internal/promise/",
   // Tests play the host: they abort its signals, and count the listeners on them.
   "testing/"
 ]

@@ -14,6 +14,34 @@ import * as path from "node:path"
 /** `find` stands once in `file` and is replaced; `tests` (the one whose name contains `name`) must then fail. */
 const mutations = [
   {
+    law: "signals F1 first reason",
+    file: "src/internal/promise/signalChild.ts",
+    find: "if (this.isDisposed || this.stopped !== undefined) return false // F1",
+    replace: "if (this.isDisposed) return false",
+    tests: "test/promise/Signal"
+  },
+  {
+    law: "signals F2 nothing is left after an abort",
+    file: "src/internal/promise/signalChild.ts",
+    find: "    this.release() // F2\n    this.controller?.abort(reason)",
+    replace: "    this.controller?.abort(reason)",
+    tests: "test/promise/Signal"
+  },
+  {
+    law: "signals W1 quiet first",
+    file: "src/internal/promise/signalWork.ts",
+    find: "    if (--this.pending > 0) return // W1",
+    replace: "    if (--this.pending > 0 && this.failure === undefined) return",
+    tests: "test/promise/Signal"
+  },
+  {
+    law: "signals W2 nothing starts any more",
+    file: "src/internal/promise/signalWork.ts",
+    find: "      if (this.child.isAborted) this.isIncomplete = true // W2\n      else this.startOne(work, at)",
+    replace: "      this.startOne(work, at)",
+    tests: "test/promise/Signal"
+  },
+  {
     law: "nested L12 only from a success",
     file: "src/internal/toolRuntime/nested.ts",
     find: 'result._tag === "Success" && attempt.adopt(result)',
