@@ -1,0 +1,1 @@
+export * as Signal from "./Signal.js";
