@@ -511,6 +511,12 @@ describe("Explore, what is no verdict", () => {
   const escaping: ReadonlyArray<readonly [what: string, scenario: Scenario]> = [
     // @effect-diagnostics-next-line globalTimers:off
     ["a native timer", Effect.async<void>((resume) => void setTimeout(() => resume(Effect.void), 20))],
+    [
+      "a timer that holds no process",
+      Effect.async<void>((resume) => {
+        AbortSignal.timeout(60_000).addEventListener("abort", () => resume(Effect.void))
+      })
+    ],
     ["a native immediate", Effect.async<void>((resume) => void setImmediate(() => resume(Effect.void)))],
     [
       "a promise that a native timer settles",
@@ -528,6 +534,21 @@ describe("Explore, what is no verdict", () => {
       assert.notMatch(problem, /^deadlock/)
       assert.include(problem, "that the explorer cannot control")
       assert.include(problem, "leave out TestClock and TestContext")
+    })
+  )
+
+  it.effect("names a native timer also where an older one ends meanwhile, so that there are as many as before", () =>
+    Effect.gen(function* () {
+      // @effect-diagnostics-next-line globalTimers:off
+      const older = setTimeout(() => {}, 60_000)
+      const scenario = Effect.async<void>((resume) => {
+        clearTimeout(older)
+        // @effect-diagnostics-next-line globalTimers:off
+        setTimeout(() => resume(Effect.void), 60_000).unref()
+      })
+      const { problem } = yield* failureOf(scenario)
+      assert.notMatch(problem, /^deadlock/)
+      assert.include(problem, "that the explorer cannot control")
     })
   )
 })

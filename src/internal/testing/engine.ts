@@ -18,7 +18,7 @@ import { describeThrown } from "../thrown.js"
 import type { ControlledFiber, Driver, MakeDriver, Task } from "./driver.js"
 import { Fingerprint } from "./fingerprint.js"
 import { HappensBefore, woken } from "./happensBefore.js"
-import { inStep, newHandles, takeTurn, turn, watchPromises } from "./outside.js"
+import { inStep, newHandles, takeTurn, turn, watchHandles, watchPromises } from "./outside.js"
 import { Recorder } from "./recorder.js"
 import type { EngineOptions, Entry, External, Point, RunOf, SimEvent } from "./run.js"
 import { isAnswer, isFault, type Place, type Schedule, samePlace } from "./schedule.js"
@@ -141,6 +141,7 @@ export class Engine<Program, Exit> {
 
   private async runAlone(program: Program): Promise<RunOf<Exit>> {
     const handles = process.getActiveResourcesInfo()
+    const made = this.options.watchesHandles === true ? watchHandles() : () => []
     let exit: Exit | undefined
     try {
       this.driver.boot(program, { time: this.time, log: (message) => this.note(message) }, (value, inAWord) => {
@@ -167,10 +168,11 @@ export class Engine<Program, Exit> {
         deadlock: stuck ? this.waiting() : undefined,
         flaws: stuck ? this.driver.flaws : [],
         livelock,
-        outside: stuck ? await this.outside(handles) : [],
+        outside: stuck ? await this.outside(handles, made) : [],
         thrown: this.thrown
       }
     } finally {
+      made()
       this.dispose()
     }
   }
@@ -416,11 +418,17 @@ export class Engine<Program, Exit> {
   }
 
   /** What may still come, although nothing under control can happen any more. */
-  private async outside(before: ReadonlyArray<string>): Promise<ReadonlyArray<string>> {
-    const handles = [...newHandles(before)]
-    for (let i = 0; i < this.driver.heldTimers; i++) handles.splice(handles.indexOf("Timeout") >>> 0, 1)
+  private async outside(
+    before: ReadonlyArray<string>,
+    made: () => ReadonlyArray<string>
+  ): Promise<ReadonlyArray<string>> {
+    const appeared = newHandles(before)
     const ready = this.ready.length
     await turn()
+    await turn() // in which the ends of what was given up are told
+    const known = made()
+    const handles = [...(known.length > 0 ? known : appeared)]
+    for (let i = 0; i < this.driver.heldTimers; i++) handles.splice(handles.indexOf("Timeout") >>> 0, 1)
     return this.ready.length > ready && handles.length === 0 ? ["a callback of the event loop"] : handles
   }
 

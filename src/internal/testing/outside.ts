@@ -1,6 +1,7 @@
 /**
  * What the explorer notices of the world beyond it: promises that move, native handles, and other runs.
  */
+import { createHook } from "node:async_hooks"
 import { promiseHooks } from "node:v8"
 
 // A hook for each run would cost as much as the run.
@@ -75,6 +76,31 @@ export const inStep = (task: () => void): void => {
 
 /** @internal */
 export const isInStep = (): boolean => steps > 0
+
+// What a run makes all the time, and what keeps nothing waiting.
+const passing = new Set(["PROMISE", "TickObject", "Microtask", "Immediate"])
+
+/**
+ * Notes the native handles that a task of a run makes, until the returned function says which of them are still there.
+ *
+ * It knows them by themselves, where `newHandles` only counts: one that is older and ends meanwhile hides a new one there.
+ * It costs as much as the run, so it is for runs that are in doubt.
+ *
+ * @internal
+ */
+export const watchHandles = (): (() => ReadonlyArray<string>) => {
+  const made = new Map<number, string>()
+  const hook = createHook({
+    init: (id, type) => {
+      if (isInStep() && !passing.has(type)) made.set(id, type)
+    },
+    destroy: (id) => void made.delete(id)
+  }).enable()
+  return () => {
+    hook.disable()
+    return [...made.values()]
+  }
+}
 
 // Runs share the default scheduler and the hook on promises: one at a time.
 let lastRun: Promise<void> = Promise.resolve()

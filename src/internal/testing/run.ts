@@ -73,6 +73,8 @@ export interface EngineOptions {
   readonly points: boolean | "answers"
   /** Where runs have been, with how much of the bound this one uses: it ends where it is not needed. */
   readonly reduction?: { readonly visited: Visited; readonly use: Use } | undefined
+  /** Whether to know the native handles that the run makes by themselves, and not only by how many there are. */
+  readonly watchesHandles?: boolean | undefined
   /** Decides where a schedule says nothing. */
   readonly pick?: Pick | undefined
 }
