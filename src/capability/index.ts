@@ -123,3 +123,22 @@ export * as Subagent from "./Subagent.js"
  * @since 0.1.0
  */
 export * as Task from "./Task.js"
+
+/**
+ * Workflows: scripts of steps, whose ends are told, and which can be undone.
+ *
+ * A script is an Effect, and composes as every Effect does: `Effect.gen` for one step after the other, `parallel` for
+ * children side by side. What `step` adds to a part of it is a name, a place (at most `concurrency` steps
+ * of a run at once), an owner of its own, exactly one end for its start, and a compensation, where that is given. So a step
+ * may make calls and start subagents: they end with it.
+ *
+ * A run has one owner, from the step in which it is published. An attached one belongs to the owner that it was started
+ * under, such as a call: it is cancelled with that, and gone before that has ended. A detached one belongs to the layer.
+ *
+ * The layer touches no platform. `ScriptedWorkflow` in `quiesce/testing` is the same where a test says what steps come to.
+ *
+ * Long because most of it is contracts: what each operation promises is said beside it.
+ *
+ * @since 0.1.0
+ */
+export * as Workflow from "./Workflow.js"

@@ -160,6 +160,19 @@ export * as ScriptedSubagent from "./ScriptedSubagent.js"
 export * as ScriptedTask from "./ScriptedTask.js"
 
 /**
+ * A `Workflow` whose steps come to what the test says: their own work is never done.
+ *
+ * Everything else is of the real one, since both share that code: scripts run, steps take places, are told, refused and
+ * compensated, and runs have their owners. So a test of a script decides in which order its steps end, and as what. It
+ * passes the same contract tests as `Workflow.layer`.
+ *
+ * What it does not do: it knows nothing of the types of steps, so what a step is said to give should be of its type.
+ *
+ * @since 0.1.0
+ */
+export * as ScriptedWorkflow from "./ScriptedWorkflow.js"
+
+/**
  * Says what is wrong with the events of a session: whether everything that began has ended, every call has exactly one
  * result (L8), numbers only rise, and no input was lost (L11).
  *

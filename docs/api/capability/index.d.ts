@@ -7,3 +7,4 @@ export * as OpenAiModel from "./OpenAiModel.js";
 export * as Process from "./Process.js";
 export * as Subagent from "./Subagent.js";
 export * as Task from "./Task.js";
+export * as Workflow from "./Workflow.js";

@@ -9,6 +9,7 @@ export * as ScriptedModel from "./ScriptedModel.js";
 export * as ScriptedProcess from "./ScriptedProcess.js";
 export * as ScriptedSubagent from "./ScriptedSubagent.js";
 export * as ScriptedTask from "./ScriptedTask.js";
+export * as ScriptedWorkflow from "./ScriptedWorkflow.js";
 export * as SessionLog from "./SessionLog.js";
 export * as Sim from "./Sim.js";
 export * as Tools from "./Tools.js";
