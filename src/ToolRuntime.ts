@@ -26,7 +26,7 @@ import { type Cancellation, endedMessage, ownerIn, timerMillis } from "./Cancell
 import { Approval } from "./capability/Approval.js"
 import { misuse } from "./internal/invariant.js"
 import { Settlement } from "./internal/settlement.js"
-import { originOf, startProtectedFiber } from "./internal/startFiber.js"
+import { type Origin, originOf, startProtectedFiber } from "./internal/startFiber.js"
 import { Attempt } from "./internal/toolRuntime/attemptState.js"
 import { type Phase as CallPhase, CallState } from "./internal/toolRuntime/callState.js"
 import { drive } from "./internal/toolRuntime/driver.js"
@@ -395,6 +395,34 @@ const toService = (runtime: RuntimeState<CallState>): Service => ({
   awaitIdle: Effect.suspend(() => runtime.awaitIdle())
 })
 
+/**
+ * A runtime that somebody closes: what `make` makes, in one synchronous step.
+ *
+ * @internal
+ */
+export const assemble = (
+  options: Options<Tool.Any, Policy.Any>,
+  captured: Context.Context<never>,
+  origin: Origin
+): { readonly service: Service; readonly state: RuntimeState<CallState> } => {
+  const approval = Option.getOrUndefined(Context.getOption(captured as Context.Context<Approval>, Approval))
+  const registry = new Registry(
+    options.toolTimeouts === false ? undefined : { policy: Policy.timeout, context: captured, agent: undefined }
+  )
+  for (const tool of options.toolkit?.tools.values() ?? []) registry.addTool(registerTool(tool, captured))
+  for (const policy of options.policies ?? []) registry.addPolicy({ policy, context: captured, agent: undefined })
+  const state: RuntimeState<CallState> = new RuntimeState<CallState>({
+    registry,
+    approval: approval === undefined ? undefined : { service: approval, context: captured },
+    warnAfterMillis: timerMillis(options.warnAfter ?? "10 seconds", "warnAfter"),
+    provideTo: (services) => services.set(ToolRuntime.key, service),
+    execute: (call) => executeCall(state, call),
+    origin
+  })
+  const service = toService(state)
+  return { service, state }
+}
+
 /** What a runtime with these tools and policies needs of its surroundings. */
 type Needed<T extends Tool.Any, P extends Policy.Any> = Exclude<Tool.Requirements<T> | Policy.Requirements<P>, Provided>
 
@@ -427,25 +455,9 @@ export const make = <T extends Tool.Any = never, P extends Policy.Any = never>(
 ): Effect.Effect<Service, never, Scope.Scope | Needed<T, P>> =>
   Effect.gen(function* () {
     const captured = (yield* Effect.context<Needed<T, P>>()) as Context.Context<never>
-    const origin = yield* Effect.withFiberRuntime<ReturnType<typeof originOf>>((fiber, status) =>
-      Effect.succeed(originOf(fiber, status))
-    )
-    const approval = Option.getOrUndefined(Context.getOption(captured as Context.Context<Approval>, Approval))
-    const registry = new Registry(
-      options.toolTimeouts === false ? undefined : { policy: Policy.timeout, context: captured, agent: undefined }
-    )
-    for (const tool of options.toolkit?.tools.values() ?? []) registry.addTool(registerTool(tool, captured))
-    for (const policy of options.policies ?? []) registry.addPolicy({ policy, context: captured, agent: undefined })
-    const runtime: RuntimeState<CallState> = new RuntimeState<CallState>({
-      registry,
-      approval: approval === undefined ? undefined : { service: approval, context: captured },
-      warnAfterMillis: timerMillis(options.warnAfter ?? "10 seconds", "warnAfter"),
-      provideTo: (services) => services.set(ToolRuntime.key, service),
-      execute: (call) => executeCall(runtime, call),
-      origin
-    })
-    const service = toService(runtime)
-    yield* Effect.addFinalizer(() => runtime.close())
+    const origin = yield* Effect.withFiberRuntime<Origin>((fiber, status) => Effect.succeed(originOf(fiber, status)))
+    const { service, state } = assemble(options, captured, origin)
+    yield* Effect.addFinalizer(() => state.close())
     return service
   })
 

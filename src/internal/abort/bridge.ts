@@ -81,6 +81,11 @@ export class Bridge<A> implements Member, Given {
     this.controller?.abort(CancelCause.toReason(this.stopped))
   }
 
+  /** The fiber that waited for it was interrupted, and still has to wait. */
+  interrupted(cause: CancelCause.CancelCause): void {
+    if (!this.settlement.isSettled) this.abort(cause)
+  }
+
   cancelled(cause: CancelCause.CancelCause): void {
     this.abort(cause) // also in a protected region, where the interrupt below has to wait
     this.fiber.unsafeInterruptAsFork(FiberId.none)

@@ -252,7 +252,8 @@ export class ShieldedOwner extends Owner {
     this.shieldedIn = parent
     parent.join(this)
   }
-  private readonly shieldedIn: Owner
+  /** The owner that waits for this one. */
+  readonly shieldedIn: Owner
 
   override cancelled(): void {}
 

@@ -4,13 +4,16 @@
  * Why a fiber for each attempt: on the calling fiber, what a body forks would outlive the call, a cancel could not stop
  * the body without losing the answer, and a body could not be timed out while its caller is in a protected region.
  */
+import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as ToolContext from "../../ToolContext.js"
 import type * as ToolResult from "../../ToolResult.js"
+import type { Bridge } from "../abort/bridge.js"
 import { specificFailure } from "../cancellation/classify.js"
 import type { Owner } from "../cancellation/owner.js"
+import { interruptionCause } from "../cancellation/runOwned.js"
 import { Settlement } from "../settlement.js"
 import { type Origin, startProtectedFiber } from "../startFiber.js"
 import { Attempt } from "./attemptState.js"
@@ -51,6 +54,24 @@ const outcomeOf = (
 }
 
 /**
+ * What became of a promise that the handler had started, when its fiber has stopped waiting: it is told, and awaited
+ * (L3, L4). One that had settled before it was told has what it settled with (W4).
+ */
+const promiseEnd = (
+  attempt: Attempt,
+  promise: Bridge<unknown>,
+  cause: Cause.Cause<unknown>
+): Effect.Effect<Exit.Exit<unknown, unknown>> => {
+  promise.interrupted(interruptionCause(cause))
+  return Effect.map(promise.settlement.wait(), (settled) => {
+    if (settled._tag === "Resolved") return attempt.settledInTime ? Exit.succeed(settled.value) : Exit.failCause(cause)
+    return promise.isCancellation(settled.error) || !Cause.isInterruptedOnly(cause)
+      ? Exit.failCause(cause)
+      : Exit.failCause(Cause.sequential(cause, Cause.fail(settled.error))) // L5
+  })
+}
+
+/**
  * Starts the body under `owner`, unless that has been cancelled: then nothing of it runs (L10).
  *
  * @internal
@@ -81,20 +102,21 @@ export const startAttempt = (state: CallState, owner: Owner, origin: Origin): Ru
   const member = new FiberMember(true)
   owner.join(member)
   let exit = unsettled
-  // In a protected region, with an interruptible body inside: the record below is made whatever happens to the fiber,
-  // and a fiber that is interrupted after the last step of its body does not lose what that returned.
+  const record = (end: Exit.Exit<unknown, unknown>): Effect.Effect<void> => {
+    exit = end
+    attempt.close()
+    attempt.promise?.leave()
+    return Effect.void
+  }
+  // In a protected region, with an interruptible body inside: the record is made whatever happens to the fiber, and a
+  // fiber that is interrupted after the last step of its body does not lose what that returned.
   const fiber = startProtectedFiber(
     Effect.matchCauseEffect(Effect.interruptible(traced(body, state, origin)), {
-      onFailure: (cause) => {
-        exit = Exit.failCause(cause)
-        attempt.close()
-        return Effect.void
-      },
-      onSuccess: (value) => {
-        exit = Exit.succeed(value)
-        attempt.close()
-        return Effect.void
-      }
+      onFailure: (cause) =>
+        attempt.promise === undefined
+          ? record(Exit.failCause(cause))
+          : Effect.flatMap(promiseEnd(attempt, attempt.promise, cause), record),
+      onSuccess: (value) => record(Exit.succeed(value))
     }),
     Context.unsafeMake(services),
     origin

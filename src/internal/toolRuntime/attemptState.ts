@@ -7,8 +7,10 @@
 import * as Effect from "effect/Effect"
 import type { Cancellation } from "../../Cancellation.js"
 import type * as Content from "../../Content.js"
+import type * as Policy from "../../Policy.js"
 import type * as ToolContext from "../../ToolContext.js"
 import type * as ToolResult from "../../ToolResult.js"
+import type { Bridge } from "../abort/bridge.js"
 import type { Owner } from "../cancellation/owner.js"
 import { freezeContent } from "./frozen.js"
 import type { NestedJournal } from "./nestedJournal.js"
@@ -25,8 +27,11 @@ export interface AttemptHost {
   readonly agent: string | undefined
   /** Keeps a log of the calls of the body. */
   readonly below: NestedJournal | undefined
+  /** The call as policies see it. */
+  readonly view: Policy.Call
   attempts: number
   latest: Attempt | undefined
+  readonly now: () => number
   readonly progressed: (text: string) => void
   readonly callNested: (
     attempt: Attempt,
@@ -45,6 +50,8 @@ export class Attempt implements ToolContext.Service {
   outcome: ToolResult.ToolResult | undefined
   /** Whether the body had settled before anything stopped it (W4, L7). */
   settledInTime = false
+  /** A promise that the handler started in its own step. Whatever becomes of the fiber, it is awaited (L3). */
+  promise: Bridge<unknown> | undefined
   private isOpen = true
 
   readonly host: AttemptHost
@@ -75,13 +82,7 @@ export class Attempt implements ToolContext.Service {
 
   // Getters: a body takes these functions out of their object, and an attempt that uses none of them makes none.
   get deferContext(): ToolContext.Service["deferContext"] {
-    return (content) =>
-      this.whileOpen("deferContext", () => {
-        const frozen = freezeContent([content])
-        if (frozen === undefined) return Effect.dieMessage("deferContext was given something that is not content")
-        this.contexts.push(...frozen)
-        return Effect.void
-      })
+    return (content) => this.whileOpen("deferContext", () => orDie(this.defer(content)))
   }
 
   get concludeTurn(): Effect.Effect<void> {
@@ -103,6 +104,29 @@ export class Attempt implements ToolContext.Service {
     return (name, parameters) => this.whileOpen("call", () => this.host.callNested(this, name, parameters))
   }
 
+  /** Defers, or says what is wrong with the content. */
+  defer(content: Content.Content): string | undefined {
+    const frozen = freezeContent([content])
+    if (frozen === undefined) return "deferContext was given something that is not content"
+    this.contexts.push(...frozen)
+    return undefined
+  }
+
+  /** Says, once the body has settled, that `what` is too late (W8). */
+  tooLate(what: string): string | undefined {
+    return this.isOpen
+      ? undefined
+      : `${what} was used after attempt ${this.attempt} of call "${this.callId}" had settled`
+  }
+
+  /** Takes in the promise that the handler has started. It settles when it settles, and not when the fiber hears of it. */
+  awaiting(promise: Bridge<unknown>): void {
+    this.promise = promise
+    promise.settlement.whenSettled(() => {
+      this.settledInTime = this.owner.cause === undefined // W4
+    })
+  }
+
   /** Takes over what a call of the body wants, which has succeeded for good (L12). */
   adopt({ concludesTurn, contexts }: ToolResult.Success): void {
     if (!this.isOpen) return
@@ -113,15 +137,16 @@ export class Attempt implements ToolContext.Service {
   /** The body has settled: what it deferred and concluded is final. */
   close(): void {
     this.isOpen = false
-    this.settledInTime = this.owner.cause === undefined
+    if (this.promise === undefined) this.settledInTime = this.owner.cause === undefined
   }
 
   private whileOpen<A, R>(what: string, f: () => Effect.Effect<A, never, R>): Effect.Effect<A, never, R> {
-    return Effect.suspend(
-      () =>
-        this.isOpen
-          ? f()
-          : Effect.dieMessage(`${what} was used after attempt ${this.attempt} of call "${this.callId}" had settled`) // W8
-    )
+    return Effect.suspend(() => {
+      const message = this.tooLate(what)
+      return message === undefined ? f() : Effect.dieMessage(message) // W8
+    })
   }
 }
+
+const orDie = (problem: string | undefined): Effect.Effect<void> =>
+  problem === undefined ? Effect.void : Effect.dieMessage(problem)

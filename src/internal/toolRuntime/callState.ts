@@ -59,6 +59,19 @@ const order: { readonly [P in Phase]: number } = {
 /** How many calls of one body may run at once. */
 const maxNested = 10
 
+const calls = new WeakMap<Policy.Call, CallState>()
+
+/**
+ * The call that a policy sees.
+ *
+ * @internal
+ */
+export const callOfView = (view: Policy.Call): CallState => {
+  const call = calls.get(view)
+  invariant(call !== undefined, "a policy was given a call that is none")
+  return call
+}
+
 /**
  * The fields of a call, read once.
  *
@@ -152,14 +165,17 @@ export class CallState implements AttemptHost, InFlight {
 
   /** What policies see of the call. Made when one looks. */
   get view(): Policy.Call {
-    this.seen ??= Object.freeze({
-      id: this.id,
-      rootId: this.rootId,
-      parentId: this.parentId,
-      tool: this.name,
-      parameters: this.json,
-      agent: this.agent
-    })
+    if (this.seen === undefined) {
+      this.seen = Object.freeze({
+        id: this.id,
+        rootId: this.rootId,
+        parentId: this.parentId,
+        tool: this.name,
+        parameters: this.json,
+        agent: this.agent
+      })
+      calls.set(this.seen, this)
+    }
     return this.seen
   }
 

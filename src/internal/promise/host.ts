@@ -1,0 +1,69 @@
+/**
+ * Where the calls of one runtime of code without Effect run: each as an owner of its own, which its signal cancels.
+ *
+ * Invariants
+ *
+ * R1. A promise of a call settles when its owner has ended: nothing that it started runs, and no signal has a listener of
+ *     its (L3, L10).
+ * R2. Disposal is one promise, and nothing starts after it has begun (L11).
+ */
+import * as Cause from "effect/Cause"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Runtime from "effect/Runtime"
+import { Cancellation, toService } from "../../Cancellation.js"
+import type { Owner } from "../cancellation/owner.js"
+import { type Origin, originOfRuntime, startProtectedFiber } from "../startFiber.js"
+import { CallerOwner } from "./callView.js"
+
+const inOwner = (owner: Owner): Context.Context<Cancellation> =>
+  Context.unsafeMake(new Map([[Cancellation.key, toService(owner)]]))
+
+const isNever = (promise: Promise<unknown>): void => {
+  promise.catch(() => {}) // L10: whoever waits is told; nobody need wait
+}
+
+/** @internal */
+export class Host {
+  readonly origin: Origin
+
+  constructor(runtime: Runtime.Runtime<never> = Runtime.defaultRuntime) {
+    this.origin = originOfRuntime(runtime)
+  }
+
+  /** Runs what answers when its owner is cancelled: it is not interrupted, and its answer is waited for. */
+  answer<A, B>(effect: Effect.Effect<A, never, Cancellation>, signal: AbortSignal, then: (answer: A) => B): Promise<B> {
+    const promise = new Promise<B>((resolve, reject) => {
+      const owner = new CallerOwner(signal)
+      startProtectedFiber(effect, inOwner(owner), this.origin).addObserver((exit) =>
+        // R1
+        owner.conclude(() => {
+          if (Exit.isSuccess(exit)) resolve(then(exit.value))
+          else reject(Cause.squash(exit.cause))
+        })
+      )
+    })
+    isNever(promise)
+    return promise
+  }
+
+  /** Runs what nobody stops. */
+  finish<A, E>(effect: Effect.Effect<A, E>): Promise<A> {
+    const promise = new Promise<A>((resolve, reject) => {
+      startProtectedFiber(effect, Context.empty(), this.origin).addObserver((exit) => {
+        if (Exit.isSuccess(exit)) resolve(exit.value)
+        else reject(Cause.squash(exit.cause))
+      })
+    })
+    isNever(promise)
+    return promise
+  }
+
+  /** Runs what is one synchronous step. */
+  now<A, E>(effect: Effect.Effect<A, E>): A {
+    const exit = Effect.runSyncExit(effect)
+    if (Exit.isSuccess(exit)) return exit.value
+    throw Cause.squash(exit.cause)
+  }
+}
