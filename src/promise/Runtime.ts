@@ -17,7 +17,6 @@ import { approvalOf } from "../internal/promise/approval.js"
 import { Host } from "../internal/promise/host.js"
 import { policiesOf } from "../internal/promise/policies.js"
 import { toFacade } from "../internal/promise/results.js"
-import { keepRuntime } from "../internal/promise/runtimes.js"
 import { coreOf } from "../internal/promise/tools.js"
 import { registerTool } from "../internal/toolRuntime/registry.js"
 import type * as CoreCall from "../ToolCall.js"
@@ -229,5 +228,5 @@ export const createRuntime = (options: RuntimeOptions = {}): Runtime => {
     },
     [Symbol.asyncDispose]: () => runtime.dispose()
   }
-  return keepRuntime(Object.freeze(runtime), { host, service, context })
+  return Object.freeze(runtime)
 }

@@ -7,6 +7,49 @@
  */
 
 /**
+ * A call as each of its stages sees it.
+ *
+ * Every stage has a view of its own, frozen, with the signal that it is to listen to: a stage that keeps its view, or
+ * tries to write to it, changes nothing for another. Only an `around` policy can put another signal in the place of its
+ * own, and none can take it away.
+ *
+ * @since 0.1.0
+ */
+export * from "./Call.js"
+
+/**
+ * Rules that surround every call, as plain objects with functions that may be asynchronous.
+ *
+ * A policy is awaited, whatever becomes of the call: what it decides or throws counts although the caller has aborted
+ * (L5), and one that never settles holds its call. Its view says, with a signal, when it is time to come to an end.
+ *
+ * @since 0.1.0
+ */
+export * from "./Policy.js"
+
+/**
+ * How a call ended, for code without Effect: one frozen value, the same for the caller and every observer (L1).
+ *
+ * It says what a model is shown (`content`), what the tool gave (`value`) or what went wrong (`error`), and in `report`
+ * what is known beside that: whether the body ran, how it ended, and what could not be stopped.
+ *
+ * @since 0.1.0
+ */
+export * from "./Result.js"
+
+/**
+ * Runs calls of tools for code that has promises and an `AbortSignal`: the runtime of `quiesce`, with the same phases,
+ * results, codes and texts.
+ *
+ * A call is answered, not failed: its promise resolves with a result, also when it was aborted, and it resolves when
+ * nothing that the call started runs any more (L3). A body that ignores its signal is waited for (L4), and can be seen in
+ * `inFlight`.
+ *
+ * @since 0.1.0
+ */
+export * from "./Runtime.js"
+
+/**
  * What code with an `AbortSignal` misses: signals that follow others without leaking, and waits that do not leave early.
  *
  * Each stands for itself and needs no runtime. `AbortSignal.any` and `AbortSignal.timeout` cannot be taken back: what
@@ -17,3 +60,23 @@
  * @since 0.1.0
  */
 export * as Signal from "./Signal.js"
+
+/**
+ * The interface that schema libraries share (https://standardschema.dev, version 1): zod, valibot, arktype and
+ * `effect/Schema` (through `Schema.standardSchemaV1`) alike.
+ *
+ * These are its types, copied, as the specification invites one to: nothing depends on a package.
+ *
+ * @since 0.1.0
+ */
+export * from "./StandardSchema.js"
+
+/**
+ * Tools whose bodies are functions: what they return may be a value, a promise, or an async generator.
+ *
+ * A body gets its parameters, validated, and a context with the signal that it is to listen to. It is awaited whatever
+ * it does with that: a call is answered when its body has settled, and not before (L3, L4).
+ *
+ * @since 0.1.0
+ */
+export * from "./Tool.js"

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
-import { type BodyContext, createRuntime, defineTool, type StandardSchema } from "quiesce/promise"
+import { type BodyContext, createRuntime, defineTool, type StandardSchema, type ToolResult } from "quiesce/promise"
 import * as z from "zod"
 import { abortOf, gate, isPending, settle } from "../support/scenarios/driver.js"
 
@@ -165,6 +165,7 @@ describe("defineTool", () => {
     assert.throws(() => context?.deferContext("late"), /had settled/)
     assert.throws(() => context?.concludeTurn(), /had settled/)
     assert.throws(() => context?.progress("late"), /had settled/)
+    void context?.call("echo", { text: "late" }) // L10: reaches nobody
     const message = await context?.call("echo", { text: "late" }).catch(({ message }) => message)
     assert.match(String(message), /call was used after attempt 1 of call "c1" had settled/)
   })
@@ -183,22 +184,23 @@ describe("defineTool", () => {
     assert.isAbove(remaining ?? 0, 50_000)
   })
 
-  it("L4: calls that a body does not wait for are stopped with it, and end first", async () => {
-    const ended: Array<string> = []
+  it("L3: calls that a body does not wait for are stopped with it, and have their results first", async () => {
+    const codes: Array<string | undefined> = []
     const inner = defineTool({
       name: "inner",
       description: "",
       parameters: Text,
-      concurrency: "parallel",
-      execute: async (_, { callId, signal }) => {
+      execute: async (_, { signal }) => {
         await abortOf(signal)
         await settle()
-        ended.push(callId)
         return "stopped"
       }
     })
     const outer = echo(async ({ text }, { call }) => {
-      for (let i = 0; i < 3; i++) void call("inner", { text })
+      for (let i = 0; i < 3; i++) {
+        const note = ({ report }: ToolResult) => void codes.push(report.code)
+        call("inner", { text }).then(note, ({ message }) => codes.push(message))
+      }
       await settle()
       return text
     })
@@ -206,6 +208,7 @@ describe("defineTool", () => {
     const { signal } = new AbortController()
     const result = await runtime.call({ callId: "c1", name: "echo", arguments: { text: "hi" }, signal })
     assert.isFalse(result.isError)
-    assert.deepStrictEqual(ended, ["c1:1", "c1:2", "c1:3"])
+    // They run one after another: the others had not begun.
+    assert.deepStrictEqual(codes, ["ABORTED", "ABORTED_BEFORE_DISPATCH", "ABORTED_BEFORE_DISPATCH"])
   })
 })

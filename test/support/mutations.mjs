@@ -14,6 +14,69 @@ import * as path from "node:path"
 /** `find` stands once in `file` and is replaced; `tests` (the one whose name contains `name`) must then fail. */
 const mutations = [
   {
+    law: "explored L3 the promise of a body is awaited",
+    file: "src/internal/toolRuntime/attempt.ts",
+    find: "          : Effect.flatMap(promiseEnd(attempt, attempt.promise, cause), record),",
+    replace: "          : record(Exit.failCause(cause)),",
+    tests: "test/laws/L03.promise"
+  },
+  {
+    law: "explored P3 what a wrapper put in is gone with it",
+    file: "src/internal/promise/callView.ts",
+    find: "    this.replacement = undefined",
+    replace: "",
+    tests: "test/laws/L03.promise"
+  },
+  {
+    law: "promise P2 fused with the signal that a wrapper put in",
+    file: "src/internal/promise/policies.ts",
+    find: "    if (added !== undefined) owner.follow(added)",
+    replace: "",
+    tests: "test/promise/Runtime.scenarios"
+  },
+  {
+    law: "promise P1 a next that nobody waits for",
+    file: "src/internal/promise/policies.ts",
+    find: "  promise.catch(() => {}) // P1",
+    replace: "",
+    tests: "test/promise/Runtime.scenarios"
+  },
+  {
+    law: "promise R1 settled when the owner has ended",
+    file: "src/internal/promise/host.ts",
+    find: "        owner.conclude(() => {\n          if (Exit.isSuccess(exit)) resolve(then(exit.value))\n          else reject(Cause.squash(exit.cause))\n        })",
+    replace: "        Exit.isSuccess(exit) ? resolve(then(exit.value)) : reject(Cause.squash(exit.cause))",
+    tests: "test/promise/Runtime.scenarios"
+  },
+  {
+    law: "promise B3 a body that yields is ended",
+    file: "src/internal/promise/body.ts",
+    find: "      await iterator.return?.() // B3",
+    replace: "      void iterator.return?.()",
+    tests: "test/promise/Tool.test"
+  },
+  {
+    law: "promise L3 calls of a body that wait for their turn",
+    file: "src/internal/promise/body.ts",
+    find: "    attempt.owner.join(member) // L3: also while it waits for its turn",
+    replace: "",
+    tests: "test/promise/Tool.test"
+  },
+  {
+    law: "promise L10 late use of a context",
+    file: "src/internal/promise/body.ts",
+    find: "  promise.catch(() => {}) // L10: a body need not wait for its calls",
+    replace: "",
+    tests: "test/promise/Tool.test"
+  },
+  {
+    law: "promise L14 a signal cannot be removed",
+    file: "src/internal/promise/callView.ts",
+    find: '    if (!(signal instanceof AbortSignal)) throw new TypeError("the signal of a call can be replaced, and not removed") // L14',
+    replace: "",
+    tests: "test/promise/Runtime.scenarios"
+  },
+  {
     law: "signals F1 first reason",
     file: "src/internal/promise/signalChild.ts",
     find: "if (this.isDisposed || this.stopped !== undefined) return false // F1",
