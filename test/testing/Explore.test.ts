@@ -539,7 +539,6 @@ describe("Explore, what is no verdict", () => {
 
   it.effect("names a native timer also where an older one ends meanwhile, so that there are as many as before", () =>
     Effect.gen(function* () {
-      // @effect-diagnostics-next-line globalTimers:off
       const older = setTimeout(() => {}, 60_000)
       const scenario = Effect.async<void>((resume) => {
         clearTimeout(older)
