@@ -81,10 +81,10 @@ module.exports = {
       to: { dependencyTypes: ["core"] }
     },
     {
-      name: "platform-node-only-in-cli",
+      name: "no-platform-node",
       severity: "error",
-      comment: "It is an optional peer, for the command line. Providers in node/ stand on Node itself.",
-      from: { path: "^src/", pathNot: folder("cli") },
+      comment: "It is for tests. Providers in node/ stand on Node itself.",
+      from: { path: "^src/" },
       to: { path: "node_modules/@effect/platform-node" }
     },
     {

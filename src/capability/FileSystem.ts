@@ -25,6 +25,7 @@ import * as Stream from "effect/Stream"
 import type * as Cancellation from "../Cancellation.js"
 import { type Operations, operationsOn } from "../internal/capability/fileSystem/operations.js"
 import type { Problem } from "../internal/capability/fileSystem/problem.js"
+import { ways } from "../internal/capability/fileSystem/reach.js"
 import { quoted } from "../internal/quoted.js"
 
 /**
@@ -330,8 +331,8 @@ export interface CopyOptions {
  *
  * Every operation goes through `Cancellation.operation`: it does not start under a cancelled owner (L10), and its owner
  * does not end before it has (L3, L14). None opens a pipe, a socket or a device, which could block a thread of the host
- * for good: each looks first. A program that puts a pipe in the place of a file between that look and the opening can
- * still do so, since the platform has no other way to open than one that waits. Those that read follow links.
+ * for good: each looks first. What a program can do that puts a pipe in the place of a file between that look and the
+ * opening is up to the layer. Those that read follow links.
  *
  * @since 0.1.0
  * @category services
@@ -602,8 +603,12 @@ const failureOf =
  * Layer that works on the file system of the platform.
  *
  * With `root`, relative paths start there, and a path that leads out of it, through `..` or through links, fails with
- * `OutsideRoot`. That guards against paths, not against a program that swaps a folder for a link at the same time.
- * Without it relative paths start in the working directory, and nothing is out of reach.
+ * `OutsideRoot`. Without it relative paths start in the working directory, and nothing is out of reach.
+ *
+ * That guards against paths. A program at work in the same folders can get past it: the platform knows nothing but paths
+ * and opens by waiting, so between two of its calls a folder can be swapped for a link that leads out of the root, and a
+ * file for a pipe that blocks a thread of the host. On Node, use `NodeFileSystem.layer` (`quiesce/node`), which holds the
+ * folders that it works in.
  *
  * @example
  * ```ts
@@ -639,8 +644,8 @@ export const layer = (options?: {
 }): Layer.Layer<FileSystem, never, PlatformFileSystem.FileSystem | PlatformPath.Path> =>
   Layer.effect(
     FileSystem,
-    Effect.map(Effect.all([PlatformFileSystem.FileSystem, PlatformPath.Path]), ([fs, path]) =>
+    Effect.map(Effect.all([PlatformFileSystem.FileSystem, PlatformPath.Path, ways]), ([fs, path, reach]) =>
       // What is a string there is a `Version` here.
-      FileSystem.of(operationsOn({ fs, path }, options?.root, failureOf) as Service)
+      FileSystem.of(operationsOn({ fs, path, reach }, options?.root, failureOf) as Service)
     )
   )

@@ -6,12 +6,13 @@ import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
 import type { Cancellation } from "../Cancellation.js"
 import type { CodeRuntime } from "../capability/CodeRuntime.js"
-import * as FileSystem from "../capability/FileSystem.js"
+import type { FileSystem } from "../capability/FileSystem.js"
 import type { Http } from "../capability/Http.js"
 import type { Model } from "../capability/Model.js"
 import type { Process } from "../capability/Process.js"
 import * as Task from "../capability/Task.js"
 import * as NodeCodeRuntime from "../node/NodeCodeRuntime.js"
+import * as NodeFileSystem from "../node/NodeFileSystem.js"
 import * as NodeHttp from "../node/NodeHttp.js"
 import * as NodeProcess from "../node/NodeProcess.js"
 import * as NodeSession from "../node/NodeSession.js"
@@ -23,7 +24,6 @@ import * as Permission from "./permission.js"
 import * as Plan from "./plan.js"
 import * as PlanFile from "./planFile.js"
 import * as PlanModel from "./planModel.js"
-import { loadPlatform, type PlatformMissing } from "./platform.js"
 import * as Provider from "./provider.js"
 import type { Options } from "./runAgent.js"
 import { makeToolkit } from "./tools.js"
@@ -32,7 +32,7 @@ import * as Workspace from "./workspace.js"
 /** What an agent is made of, but for who is asked and who looks on. */
 export interface Work extends Omit<Options, "onEvent"> {
   readonly capabilities: Layer.Layer<
-    CodeRuntime | FileSystem.FileSystem | Http | Model | Process | Session.Session | Task.Task,
+    CodeRuntime | FileSystem | Http | Model | Process | Session.Session | Task.Task,
     BadInput
   >
 }
@@ -65,13 +65,12 @@ const sessionOf = (file: string | undefined): Layer.Layer<Session.Session, BadIn
       )
 
 /** Prepares what the command line asks for. */
-export const prepare = (args: Args.Run): Effect.Effect<Work, BadInput | PlatformMissing, Cancellation | Scope.Scope> =>
+export const prepare = (args: Args.Run): Effect.Effect<Work, BadInput, Cancellation | Scope.Scope> =>
   Effect.gen(function* () {
     const { provider, ...source } = yield* sourceOf(args)
-    const files = Layer.provide(FileSystem.layer({ root: source.workspace }), yield* loadPlatform)
     const capabilities = Layer.mergeAll(
-      files,
       NodeCodeRuntime.layer,
+      NodeFileSystem.layer({ root: source.workspace }),
       NodeProcess.layer,
       NodeHttp.layer(),
       Task.layer(),

@@ -18,7 +18,6 @@ import * as Display from "./display.js"
 import type { Output } from "./output.js"
 import * as Page from "./page.js"
 import * as Permission from "./permission.js"
-import type { PlatformMissing } from "./platform.js"
 import { prepare } from "./prepare.js"
 import * as Report from "./report.js"
 import * as RunAgent from "./runAgent.js"
@@ -83,7 +82,7 @@ const codeOf = (session: Session.Service): number => {
   return last?._tag === "TurnEnded" && last.outcome._tag === "Error" ? 1 : 0
 }
 
-const run = (output: Output, args: Args.Run): Effect.Effect<number, BadInput | PlatformMissing, Cancellation> =>
+const run = (output: Output, args: Args.Run): Effect.Effect<number, BadInput, Cancellation> =>
   Effect.gen(function* () {
     const stopping = yield* Stopping.listen(output)
     const { capabilities, ...options } = yield* prepare(args)
@@ -132,11 +131,6 @@ export const program = (output: Output, args: ReadonlyArray<string>): Effect.Eff
           for (const message of messages) output.complain(`quiesce: ${message}`)
           if (showUsage === true) output.complain(`${usage}\nquiesce run --help explains it.`)
           return 2
-        }),
-      PlatformMissing: ({ message }) =>
-        Effect.sync(() => {
-          output.complain(`quiesce: ${message}`)
-          return 1
         })
     }),
     Effect.provide(Logger.replace(Logger.defaultLogger, output.logger))

@@ -29,6 +29,26 @@
 export * as NodeCodeRuntime from "./NodeCodeRuntime.js"
 
 /**
+ * Files and folders on Node, safe from programs that work in the same folders at the same time.
+ *
+ * On Linux, where a folder that is open can be reached through `/proc/self/fd`, nothing is done by a path that could lead
+ * elsewhere a moment later. A program that swaps a folder for a link meets a failure with reason `NotADirectory`, and
+ * nothing outside of the root is read, made or removed. A pipe or a device that takes the place of a file is not opened,
+ * not even for an instant. What is staged is removed also from a folder that was moved away meanwhile.
+ *
+ * Limits: a program that may move a folder out of the root, at the very moment at which a file is published in it, moves
+ * that file along. Hard links are not told from the file itself. What is below a mount point belongs to the root. A file
+ * system that hangs blocks a thread of the host.
+ *
+ * On other systems, and without `/proc`, a pipe still cannot block the host: files are opened without waiting. But a
+ * folder is reached by its path, which is checked for links right before and after it is used, as `FileSystem.layer` does
+ * it: between the two a program can still swap it.
+ *
+ * @since 0.1.0
+ */
+export * as NodeFileSystem from "./NodeFileSystem.js"
+
+/**
  * Sends requests on Node, each on a socket of its own.
  *
  * There is no pool: a connection that is kept for later belongs to nobody, and nobody could wait for its close. So a

@@ -431,8 +431,8 @@ describe("help", () => {
   )
 })
 
-describe("without @effect/platform-node", () => {
-  it.scopedLive("the command says what to install", () =>
+describe("with no package but those that the library needs", () => {
+  it.scopedLive("the command runs", () =>
     Effect.gen(function* () {
       const folder = yield* makeFolder
       fs.cpSync("dist", path.join(folder, "dist"), { recursive: true })
@@ -442,11 +442,7 @@ describe("without @effect/platform-node", () => {
         fs.symlinkSync(path.resolve("node_modules", name), path.join(folder, "node_modules", name))
       }
       const command = new Command(folder, ["run"], path.join(folder, "dist/cli/main.js"))
-      assert.strictEqual((yield* command.ended).code, 1)
-      const { peerDependencies } = JSON.parse(fs.readFileSync("package.json", "utf8"))
-      const [, version] = /^\^(0\.\d+)\./.exec(peerDependencies["@effect/platform-node"]) ?? []
-      assert.match(command.stderr, /^quiesce: "quiesce run" needs the package @effect\/platform-node/)
-      assert.isTrue(command.stderr.endsWith(`: npm install @effect/platform-node@${version}\n`), command.stderr)
+      assert.strictEqual((yield* command.ended).code, 0, command.stderr)
       assertNothingLeft(command)
     })
   )

@@ -1,10 +1,12 @@
 import { spawn } from "node:child_process"
+import { once } from "node:events"
 import * as fs from "node:fs"
+import * as http from "node:http"
 import * as net from "node:net"
 import * as path from "node:path"
 import * as tls from "node:tls"
 import * as zlib from "node:zlib"
-import { assert, describe, it } from "@effect/vitest"
+import { assert, describe, it, vi } from "@effect/vitest"
 import { Cause, Deferred, Effect, Exit, Fiber, Option, Schedule, Stream } from "effect"
 import { Cancellation } from "quiesce"
 import * as Http from "quiesce/capability/Http"
@@ -368,6 +370,54 @@ describe("NodeHttp", () => {
         yield* download("x")
         assert.strictEqual(fs.readFileSync(path.join(root, "x"), "utf8"), "new")
       })
+    )
+
+    it.scopedLive.skipIf(process.platform !== "linux")(
+      "a link that takes the place of its folder, or of what is staged in it, while it comes leads nowhere",
+      () =>
+        Effect.gen(function* () {
+          const root = yield* makeFolder
+          const outside = yield* makeFolder
+          const folder = path.join(root, "folder")
+          for (const swaps of ["folder", "staging"]) {
+            fs.mkdirSync(folder)
+            const swap = () => {
+              const [staging = ""] = fs.readdirSync(folder)
+              assert.include(staging, ".quiesce-")
+              const place = swaps === "folder" ? folder : path.join(folder, staging)
+              fs.renameSync(place, path.join(root, "away"))
+              fs.symlinkSync(outside, place)
+            }
+            // Its head is there, so its file is staged; and there is more to come.
+            const server = http.createServer((_request, response) => {
+              response.write("first")
+              const isStaged = () => assert.isNotEmpty(fs.readdirSync(folder))
+              void vi.waitFor(isStaged, { timeout: 5000, interval: 5 }).then(() => {
+                swap()
+                response.end("second")
+              })
+            })
+            server.listen(0, "127.0.0.1")
+            yield* Effect.promise(() => once(server, "listening"))
+            const { port } = server.address() as net.AddressInfo
+            const rooted = NodeHttp.layer({ allowPrivate: true, lookup: here, root })
+            const exit = yield* Http.download({ url: `http://a.test:${port}/`, path: "folder/x" }).pipe(
+              Effect.provide(rooted),
+              Cancellation.own,
+              Effect.exit
+            )
+            server.close()
+            assert.deepStrictEqual(fs.readdirSync(outside), [])
+            if (swaps === "folder") {
+              assert.include(JSON.stringify(exit), "its folder was moved, or became a link")
+              assert.deepStrictEqual(fs.readdirSync(path.join(root, "away")), [])
+            } else {
+              assert.strictEqual(fs.readFileSync(path.join(folder, "x"), "utf8"), "firstsecond")
+              assert.deepStrictEqual(fs.readdirSync(folder), ["x"])
+            }
+            for (const name of fs.readdirSync(root)) fs.rmSync(path.join(root, name), { recursive: true })
+          }
+        })
     )
   })
 })

@@ -949,6 +949,46 @@ const mutations = [
     name: "a link that is swapped in for a folder"
   },
   {
+    law: "held D1 what was found",
+    file: "src/internal/node/fileSystem/byDescriptor.ts",
+    find: "yield* byDescriptor.mustStay(platform, folder, real) // D1",
+    replace: "",
+    tests: "test/node/NodeFileSystem.race",
+    name: "readText: a link that takes the place"
+  },
+  {
+    law: "held D2 no link on the way",
+    file: "src/internal/node/fileSystem/descriptor.ts",
+    find: "pathOnly | O_DIRECTORY | O_NOFOLLOW",
+    replace: "pathOnly | O_DIRECTORY",
+    tests: "test/node/NodeFileSystem.race",
+    name: "takes the place of a staging folder"
+  },
+  {
+    law: "held D3 what was looked at",
+    file: "src/internal/node/fileSystem/byDescriptor.ts",
+    find: 'fs.open(Descriptor.pathOf(descriptor), { flag: "r" })',
+    replace: 'fs.open(at, { flag: "r" })',
+    tests: "test/node/NodeFileSystem.race",
+    name: "a pipe that takes the place of a file"
+  },
+  {
+    law: "held F5 still there",
+    file: "src/internal/capability/fileSystem/staging.ts",
+    find: "yield* reach.mustStay(platform, held, folder)",
+    replace: "",
+    tests: "test/node/NodeFileSystem.race",
+    name: "says so where it cannot"
+  },
+  {
+    law: "held no wait for a pipe",
+    file: "src/internal/node/fileSystem/disk.ts",
+    find: "r: O_RDONLY | (O_NONBLOCK ?? 0)",
+    replace: "r: O_RDONLY",
+    tests: "test/node/NodeFileSystem.race",
+    name: "nodeByPath"
+  },
+  {
     law: "L3 streams in clean-up",
     file: "src/internal/capability/fileSystem/ownedStream.ts",
     find: "passage.close()",

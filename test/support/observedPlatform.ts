@@ -10,14 +10,29 @@ import { NodeFileSystem, NodePath } from "@effect/platform-node"
 import { assert } from "@effect/vitest"
 import { Deferred, Effect, type Exit, Fiber, FiberId, Layer } from "effect"
 import { FileSystem } from "quiesce/capability"
+import { byPath, PlatformReach } from "../../src/internal/capability/fileSystem/reach.js"
+import { platform as nodePlatform } from "../../src/internal/node/fileSystem/platform.js"
+
+/**
+ * What a `FileSystem` can stand on: the platform of `@effect/platform-node`, or what `NodeFileSystem` has of its own, also
+ * as it is where a folder cannot be held.
+ */
+export const grounds = {
+  platform: Layer.merge(NodeFileSystem.layer, NodePath.layer),
+  node: nodePlatform,
+  nodeByPath: Layer.merge(nodePlatform, Layer.succeed(PlatformReach, byPath))
+}
 
 export const makePipe = (file: string) => execFileSync("/bin/sh", ["-c", `mkfifo "$0"`, file])
 
 /** What a folder holds, all the way down, links not followed. */
-export const tree = (folder: string): ReadonlyArray<string> =>
+export const tree = (folder: string, prefix = ""): ReadonlyArray<string> =>
   fs
-    .readdirSync(folder, { recursive: true, encoding: "utf8" })
-    .map((name) => name.replaceAll("\\", "/"))
+    .readdirSync(folder, { withFileTypes: true })
+    .flatMap((entry) => [
+      `${prefix}${entry.name}`,
+      ...(entry.isDirectory() ? tree(`${folder}/${entry.name}`, `${prefix}${entry.name}/`) : [])
+    ])
     .sort()
 
 /** Runs around each call of the platform, as a part of it, `count` being how often the method was called. */
@@ -33,11 +48,11 @@ export interface Hooks {
 export class Platform {
   readonly calls: Array<string> = []
   readonly descriptors: Array<number> = []
-  readonly layer: Layer.Layer<PlatformFileSystem.FileSystem>
+  readonly layer: (typeof grounds)["platform"]
   private readonly counts = new Map<string, number>()
   running = 0
 
-  constructor(hooks: Hooks = {}) {
+  constructor(hooks: Hooks = {}, ground: keyof typeof grounds = "platform") {
     const observe = (method: string, real: Effect.Effect<unknown, PlatformError.PlatformError>) =>
       Effect.flatMap(Effect.context<never>(), (context) =>
         Effect.async<unknown, PlatformError.PlatformError>((resume) => {
@@ -74,10 +89,11 @@ export class Platform {
             })
         }
       })
-    this.layer = Layer.effect(
+    const observed = Layer.effect(
       PlatformFileSystem.FileSystem,
       Effect.map(PlatformFileSystem.FileSystem, (real) => wrap(real))
-    ).pipe(Layer.provide(NodeFileSystem.layer))
+    )
+    this.layer = Layer.provideMerge(observed, grounds[ground])
   }
 
   count(method: string): number {
@@ -85,7 +101,7 @@ export class Platform {
   }
 
   provide(root?: string) {
-    return Effect.provide(Layer.provide(FileSystem.layer({ root }), [this.layer, NodePath.layer]))
+    return Effect.provide(Layer.provide(FileSystem.layer({ root }), this.layer))
   }
 }
 

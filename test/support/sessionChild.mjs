@@ -51,24 +51,21 @@ const answerTo = (request) => {
 
 const load = () =>
   Promise.all([
-    import("@effect/platform-node/NodeFileSystem"),
-    import("@effect/platform-node/NodePath"),
     import("quiesce/Agent"),
     import("quiesce/CancelCause"),
     import("quiesce/Session"),
     import("quiesce/Toolkit"),
     import("quiesce/ToolRuntime"),
-    import("quiesce/capability/FileSystem"),
     import("quiesce/capability/Model"),
+    import("quiesce/node/NodeFileSystem"),
     import("quiesce/node/NodeProcess"),
     import("quiesce/tools/FileTools"),
     import("quiesce/tools/ProcessTools")
   ])
 
 const work = Effect.gen(function* () {
-  const [PlatformFiles, PlatformPath, Agent, CancelCause, Session, Toolkit, ToolRuntime, FileSystem, Model, ...rest] =
-    yield* Effect.promise(load)
-  const [NodeProcess, FileTools, ProcessTools] = rest
+  const [Agent, CancelCause, Session, Toolkit, ToolRuntime, Model, ...rest] = yield* Effect.promise(load)
+  const [NodeFileSystem, NodeProcess, FileTools, ProcessTools] = rest
   const log = fs.openSync(acknowledged, "a")
   const session = Layer.scoped(
     Session.Session,
@@ -83,7 +80,7 @@ const work = Effect.gen(function* () {
   )
   let requests = 0
   const model = Model.layer(() => Stream.rechunk(Stream.fromIterable(answerTo(++requests)), 1))
-  const files = Layer.provide(FileSystem.layer({ root: folder }), [PlatformFiles.layer, PlatformPath.layer])
+  const files = NodeFileSystem.layer({ root: folder })
   const toolkit = Toolkit.merge(FileTools.make(), ProcessTools.make({ cwd: folder }))
   const runtime = Layer.provide(ToolRuntime.layer({ toolkit }), [files, NodeProcess.layer])
   const turns = Effect.gen(function* () {

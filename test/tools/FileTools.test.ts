@@ -1,11 +1,10 @@
 import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
-import { NodeFileSystem, NodePath } from "@effect/platform-node"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { Cancellation, type ToolResult, ToolRuntime } from "quiesce"
-import { FileSystem } from "quiesce/capability"
+import { NodeFileSystem } from "quiesce/node"
 import { FileTools } from "quiesce/tools"
 
 interface Workspace {
@@ -18,7 +17,7 @@ const inWorkspace = <A>(use: (workspace: Workspace) => Effect.Effect<A>): Effect
   Effect.acquireUseRelease(
     Effect.sync(() => fs.mkdtempSync(path.join(os.tmpdir(), "quiesce-tools-"))),
     (root) => {
-      const files = Layer.provide(FileSystem.layer({ root }), [NodeFileSystem.layer, NodePath.layer])
+      const files = NodeFileSystem.layer({ root })
       const runtime = Layer.provide(ToolRuntime.layer({ toolkit: FileTools.make() }), files)
       return Effect.flatMap(ToolRuntime.ToolRuntime, (runtime) =>
         use({

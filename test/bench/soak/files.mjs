@@ -4,10 +4,11 @@ import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
 import { FileSystem as PlatformFileSystem } from "@effect/platform"
-import { NodeFileSystem, NodePath } from "@effect/platform-node"
-import { Effect, Fiber, Layer } from "effect"
+import { NodeFileSystem as PlatformFiles } from "@effect/platform-node"
+import { Effect, Fiber } from "effect"
 import { Cancellation } from "quiesce"
 import { FileSystem } from "quiesce/capability"
+import { NodeFileSystem } from "quiesce/node"
 
 const writes = 1000
 const size = 4 * 1024 * 1024
@@ -68,7 +69,7 @@ const soak = async (count, write, context) => {
   return { ...seen, p50, p99, max }
 }
 
-const ours = Layer.provide(FileSystem.layer({ root: folder }), [NodeFileSystem.layer, NodePath.layer])
+const ours = NodeFileSystem.layer({ root: folder })
 const row = (name, count, { max, open, p50, p99, temporary, torn, unchanged, written }) =>
   console.log(
     `| ${name} | ${count} | ${unchanged} | ${written} | ${torn} | ${temporary} | ${open} | ${p50} / ${p99} / ${max} |`
@@ -83,7 +84,7 @@ try {
   const result = await soak(writes, write, ours)
   row("`FileSystem.writeText`", writes, result)
   const floor = (text) => Effect.flatMap(PlatformFileSystem.FileSystem, (files) => files.writeFileString(file, text))
-  row("`writeFileString` of the platform", writes / 10, await soak(writes / 10, floor, NodeFileSystem.layer))
+  row("`writeFileString` of the platform", writes / 10, await soak(writes / 10, floor, PlatformFiles.layer))
   if (result.torn + result.temporary + result.open > 0 || result.written === 0 || result.unchanged === 0) {
     process.exitCode = 1
   }

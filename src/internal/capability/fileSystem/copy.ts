@@ -9,8 +9,8 @@ import { quoted } from "../../quoted.js"
 import { lookAgain } from "./info.js"
 import { contains, type Place, pathOf } from "./locate.js"
 import type { Platform, Problem } from "./problem.js"
+import { inFolder } from "./reach.js"
 import { openFile } from "./read.js"
-import { mustBeReal } from "./remove.js"
 import { staged, type Target, targetOf } from "./staging.js"
 import { type Attributes, writeChunks } from "./writeText.js"
 
@@ -23,26 +23,25 @@ export interface CopyOptions {
 const copyFile = (platform: Platform, from: string, at: string, attributes: Attributes): Effect.Effect<void, Problem> =>
   Effect.gen(function* () {
     const { next } = yield* openFile(platform, from, Number.POSITIVE_INFINITY)
-    yield* mustBeReal(platform, from) // what is open is what was meant
     yield* writeChunks(platform, at, next, attributes)
   }).pipe(Effect.scoped)
 
 const copyFolder = (platform: Platform, from: string, at: string, mode: number): Effect.Effect<void, Problem> => {
-  const { call, fs, path } = platform
+  const { call, fs, path, reach } = platform
   return Effect.gen(function* () {
     yield* call(fs.makeDirectory(at))
-    const names = yield* call(fs.readDirectory(from))
-    yield* mustBeReal(platform, from) // what was read is what was meant
+    const copy = yield* reach.enter(platform, path.dirname(at), path.basename(at))
+    const folder = yield* reach.enter(platform, path.dirname(from), path.basename(from))
+    const names = yield* call(fs.readDirectory(folder))
+    yield* reach.mustBeReal(platform, folder) // what was read is what was meant
     yield* Effect.forEach(
       [...names].sort(),
-      (name) => copyEntry(platform, path.join(from, name), path.join(at, name)),
-      {
-        discard: true
-      }
+      (name) => copyEntry(platform, path.join(folder, name), path.join(copy, name)),
+      { discard: true }
     )
     // Its owner may always write to it: else a copy that is rolled back could not be removed, nor one moved to its place.
-    yield* call(fs.chmod(at, (mode & 0o777) | 0o700))
-  })
+    yield* call(fs.chmod(copy, (mode & 0o777) | 0o700))
+  }).pipe(Effect.scoped)
 }
 
 const copyEntry = (platform: Platform, from: string, at: string): Effect.Effect<void, Problem> =>
@@ -77,9 +76,19 @@ const targetFor = (
 
 /** @internal */
 export const copy = (platform: Platform, from: string, to: Place, options: CopyOptions): Effect.Effect<void, Problem> =>
+  inFolder(platform, from, (source) => copyFrom(platform, source, from, to, options))
+
+/** Copies `source`, which is what is at `from`. */
+const copyFrom = (
+  platform: Platform,
+  source: string,
+  from: string,
+  to: Place,
+  options: CopyOptions
+): Effect.Effect<void, Problem> =>
   Effect.gen(function* () {
     const path = pathOf(platform, to)
-    const { mode, type } = yield* platform.call(platform.fs.stat(from))
+    const { mode, type } = yield* platform.call(platform.fs.stat(source))
     const isFile = type === "File"
     if (!isFile && type !== "Directory") return yield* Effect.fail<Problem>({ reason: "NotAFile" })
     if (!isFile && !options.recursive) {
@@ -94,10 +103,12 @@ export const copy = (platform: Platform, from: string, to: Place, options: CopyO
     if (path === from) return yield* Effect.fail<Problem>({ ...alreadyThere, detail: "it is what is to be copied" })
     const target = yield* targetFor(platform, to, isFile, options)
     const build = (at: string) =>
-      isFile ? copyFile(platform, from, at, { mode, previous: target.previous }) : copyFolder(platform, from, at, mode)
-    const mayAppear =
+      isFile
+        ? copyFile(platform, source, at, { mode, previous: target.previous })
+        : copyFolder(platform, source, at, mode)
+    const mayAppear = (at: string): Effect.Effect<void, Problem> =>
       target.previous !== undefined
         ? Effect.void
-        : Effect.flatMap(lookAgain(platform, path), (info) => (info ? Effect.fail(alreadyThere) : Effect.void))
+        : Effect.flatMap(lookAgain(platform, at), (info) => (info ? Effect.fail(alreadyThere) : Effect.void))
     yield* staged(platform, target, build, mayAppear)
   })

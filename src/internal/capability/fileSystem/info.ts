@@ -6,6 +6,7 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { isNoLink, mustExist, type Name, type Place } from "./locate.js"
 import type { Platform, Problem } from "./problem.js"
+import { inFolder } from "./reach.js"
 
 /** @internal */
 export type Kind = "file" | "directory" | "link" | "other"
@@ -47,31 +48,41 @@ const infoOf = (info: PlatformFileSystem.File.Info): Info => ({
 })
 
 /** @internal */
-export const stat = ({ call, fs }: Platform, place: Place): Effect.Effect<Info, Problem> =>
-  Effect.flatMap(mustExist(place), (real) => Effect.map(call(fs.stat(real)), infoOf))
+export const stat = (platform: Platform, place: Place): Effect.Effect<Info, Problem> =>
+  Effect.flatMap(mustExist(place), (real) =>
+    inFolder(platform, real, (at) => Effect.map(platform.call(platform.fs.stat(at)), infoOf))
+  )
 
 /**
- * As `stat`, of a name: a link is not followed. The platform has no such call, and says of a link only where it leads;
- * what is not a link is told by the failure to read it as one, which costs some 0.1 ms.
+ * The information on what is in a folder that is held. A link is not followed. The platform has no such call, and says of
+ * a link only where it leads; what is not a link is told by the failure to read it as one, which costs some 0.1 ms.
  *
  * @internal
  */
-export const lstat = ({ call, fs }: Platform, { path }: Pick<Name, "path">): Effect.Effect<Info, Problem> =>
-  Effect.matchEffect(call(fs.readLink(path)), {
+export const lookAt = ({ call, fs }: Platform, at: string): Effect.Effect<Info, Problem> =>
+  Effect.matchEffect(call(fs.readLink(at)), {
     onSuccess: (target) =>
       Effect.sync((): Info => {
         const size = new TextEncoder().encode(target).length
         return { kind: "link", size, target, version: `link-${target}` }
       }),
-    onFailure: (refusal) => (isNoLink(refusal) ? Effect.map(call(fs.stat(path)), infoOf) : Effect.fail(refusal))
+    onFailure: (refusal) => (isNoLink(refusal) ? Effect.map(call(fs.stat(at)), infoOf) : Effect.fail(refusal))
   })
 
 /**
- * The information on a name that was just listed, `undefined` where it is gone meanwhile.
+ * As `stat`, of a name: a link is not followed.
  *
  * @internal
  */
-export const lookAgain = (platform: Platform, path: string): Effect.Effect<Info | undefined, Problem> =>
-  Effect.catchAll(lstat(platform, { path }), (problem) =>
+export const lstat = (platform: Platform, { path }: Name): Effect.Effect<Info, Problem> =>
+  inFolder(platform, path, (at) => lookAt(platform, at))
+
+/**
+ * As `lookAt`, of what was just listed: `undefined` where it is gone meanwhile.
+ *
+ * @internal
+ */
+export const lookAgain = (platform: Platform, at: string): Effect.Effect<Info | undefined, Problem> =>
+  Effect.catchAll(lookAt(platform, at), (problem) =>
     problem.reason === "NotFound" ? Effect.succeed(undefined) : Effect.fail(problem)
   )

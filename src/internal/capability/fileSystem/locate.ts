@@ -1,8 +1,8 @@
 /**
  * Finds what a path means before anything is done with it.
  *
- * Links are resolved here, once; what follows works on the place that was found. Between the two another process may
- * swap a folder for a link: a root is a guard against paths, not against a program that races with this one.
+ * Links are resolved here, once; what follows works on the place that was found. What another program puts there between
+ * the two is a matter of how the place is reached (see `reach`).
  */
 import * as Effect from "effect/Effect"
 import type { Platform, Problem, Services } from "./problem.js"

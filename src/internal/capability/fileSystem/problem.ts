@@ -11,11 +11,49 @@ import type * as PlatformFileSystem from "@effect/platform/FileSystem"
 import type * as PlatformPath from "@effect/platform/Path"
 import * as Effect from "effect/Effect"
 import { hasProperty } from "effect/Predicate"
+import type * as Scope from "effect/Scope"
+
+type Info = PlatformFileSystem.File.Info
+
+/**
+ * A file that is open for reading, and what is known of it.
+ *
+ * @internal
+ */
+export interface Opened {
+  readonly file: PlatformFileSystem.File
+  readonly info: Info
+}
+
+/**
+ * How what was found is reached (see `reach`).
+ *
+ * @internal
+ */
+export interface Ways {
+  /** A path that leads to a folder as long as the scope. Fails where its real path, as it was found, is no longer one. */
+  readonly hold: (platform: Platform, real: string) => Effect.Effect<string, Problem, Scope.Scope>
+  /** As `hold`, of a folder in one that is held. */
+  readonly enter: (platform: Platform, folder: string, name: string) => Effect.Effect<string, Problem, Scope.Scope>
+  /** Fails where a folder that is held has been moved away from its real path. */
+  readonly mustStay: (platform: Platform, folder: string, real: string) => Effect.Effect<void, Problem>
+  /** Fails where a path in a folder that is held leads through a link. */
+  readonly mustBeReal: (platform: Platform, at: string) => Effect.Effect<void, Problem>
+  /** Opens a file in a folder that is held for reading, if it is what may be opened. */
+  readonly open: (
+    platform: Platform,
+    at: string,
+    mayOpen: (info: Info) => Effect.Effect<void, Problem>
+  ) => Effect.Effect<Opened, Problem, Scope.Scope>
+  /** A path that leads to an open file, for calls that know no other way. */
+  readonly pathOf: (file: PlatformFileSystem.File, at: string) => string
+}
 
 /** @internal */
 export interface Services {
   readonly fs: PlatformFileSystem.FileSystem
   readonly path: PlatformPath.Path
+  readonly reach: Ways
 }
 
 /**

@@ -4,10 +4,11 @@
 import type * as PlatformFileSystem from "@effect/platform/FileSystem"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import type * as Scope from "effect/Scope"
-import { type Kind, lstat, versionOf } from "./info.js"
+import * as Scope from "effect/Scope"
+import { type Kind, lookAt, versionOf } from "./info.js"
 import { mustExist, type Place } from "./locate.js"
 import type { Platform, Problem } from "./problem.js"
+import { inFolder } from "./reach.js"
 
 /**
  * The most that one call of the platform moves: about a millisecond, in which a fiber cannot be interrupted.
@@ -44,26 +45,25 @@ interface OpenFile {
 }
 
 /**
- * A regular file, open as long as the scope.
+ * A regular file in a folder that is held, open as long as the scope.
  *
  * @internal
  */
 export const openFile = (
-  { call, fs }: Platform,
-  real: string,
+  platform: Platform,
+  at: string,
   maxBytes: number
 ): Effect.Effect<OpenFile, Problem, Scope.Scope> =>
   Effect.gen(function* () {
-    const info = yield* call(fs.stat(real))
-    // Before it is opened: opening a pipe that nobody writes to blocks one of the few threads of the host for good. A
-    // process that swaps the file for a pipe between the two can still do that: the platform opens only blocking.
-    yield* mustBeFile(info)
+    const { call, reach } = platform
+    const mayOpen = (info: PlatformFileSystem.File.Info): Effect.Effect<void, Problem> =>
+      Effect.zipRight(
+        mustBeFile(info),
+        Number(info.size) <= maxBytes ? Effect.void : Effect.fail(tooLarge(Number(info.size), maxBytes))
+      )
+    // Known of what is open: what is read from now on is this version, or makes it stale.
+    const { file, info } = yield* reach.open(platform, at, mayOpen)
     const size = Number(info.size)
-    if (!(size <= maxBytes)) return yield* Effect.fail(tooLarge(size, maxBytes))
-    const file = yield* call(fs.open(real, { flag: "r" }))
-    // Of what is open: what is read from now on is this version, or makes it stale.
-    const opened = yield* call(file.stat)
-    yield* mustBeFile(opened) // swapped for a device meanwhile, which would never end
     let bytes = 0
     // To the end of the file, not to the size that it had: files grow, and those of /proc say that they have none.
     const next = Effect.suspend(() =>
@@ -76,8 +76,22 @@ export const openFile = (
         }
       )
     )
-    return { version: versionOf(opened), next }
+    return { version: versionOf(info), next }
   })
+
+const withFile = <A>(
+  platform: Platform,
+  place: Place,
+  maxBytes: number,
+  use: (file: OpenFile) => Effect.Effect<A, Problem>
+): Effect.Effect<A, Problem> =>
+  Effect.gen(function* () {
+    const real = yield* mustExist(place)
+    const scope = yield* Effect.scope
+    // Its folder is not needed any more when it is open.
+    const open = (at: string) => Scope.extend(openFile(platform, at, maxBytes), scope)
+    return yield* use(yield* inFolder(platform, real, open))
+  }).pipe(Effect.scoped)
 
 const decode = (decoder: TextDecoder, chunk?: Uint8Array): Effect.Effect<string, Problem> =>
   Effect.try({
@@ -96,18 +110,19 @@ export const readParts = (
   maxBytes: number,
   take: (part: string) => Effect.Effect<boolean>
 ): Effect.Effect<string, Problem> =>
-  Effect.gen(function* () {
-    const { next, version } = yield* openFile(platform, yield* mustExist(place), maxBytes)
-    // Not `ignoreBOM: false`, which drops the mark: what is read and written back stays what it was.
-    const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true })
-    for (let isWanted = true; isWanted; ) {
-      const chunk = yield* next
-      const part = yield* decode(decoder, chunk)
-      if (part !== "") isWanted = yield* platform.restore(take(part))
-      if (chunk === undefined) break
-    }
-    return version
-  }).pipe(Effect.scoped)
+  withFile(platform, place, maxBytes, ({ next, version }) =>
+    Effect.gen(function* () {
+      // Not `ignoreBOM: false`, which drops the mark: what is read and written back stays what it was.
+      const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true })
+      for (let isWanted = true; isWanted; ) {
+        const chunk = yield* next
+        const part = yield* decode(decoder, chunk)
+        if (part !== "") isWanted = yield* platform.restore(take(part))
+        if (chunk === undefined) break
+      }
+      return version
+    })
+  )
 
 /** @internal */
 export interface VersionedText {
@@ -129,18 +144,19 @@ export const readVersioned = (
 
 /** @internal */
 export const readBytes = (platform: Platform, place: Place, maxBytes: number): Effect.Effect<Uint8Array, Problem> =>
-  Effect.gen(function* () {
-    const { next } = yield* openFile(platform, yield* mustExist(place), maxBytes)
-    const chunks: Array<Uint8Array> = []
-    for (let chunk = yield* next; chunk !== undefined; chunk = yield* next) chunks.push(chunk)
-    const bytes = new Uint8Array(chunks.reduce((sum, { length }) => sum + length, 0))
-    let at = 0
-    for (const chunk of chunks) {
-      bytes.set(chunk, at)
-      at += chunk.length
-    }
-    return bytes
-  }).pipe(Effect.scoped)
+  withFile(platform, place, maxBytes, ({ next }) =>
+    Effect.gen(function* () {
+      const chunks: Array<Uint8Array> = []
+      for (let chunk = yield* next; chunk !== undefined; chunk = yield* next) chunks.push(chunk)
+      const bytes = new Uint8Array(chunks.reduce((sum, { length }) => sum + length, 0))
+      let at = 0
+      for (const chunk of chunks) {
+        bytes.set(chunk, at)
+        at += chunk.length
+      }
+      return bytes
+    })
+  )
 
 /** @internal */
 export interface Entry {
@@ -151,12 +167,12 @@ export interface Entry {
 /** @internal */
 export const list = (platform: Platform, place: Place): Effect.Effect<ReadonlyArray<Entry>, Problem> =>
   Effect.gen(function* () {
-    const folder = yield* mustExist(place)
+    const folder = yield* platform.reach.hold(platform, yield* mustExist(place))
     const names = yield* platform.call(platform.fs.readDirectory(folder))
     return yield* Effect.forEach([...names].sort(), (name) =>
-      Effect.match(lstat(platform, { path: platform.path.join(folder, name) }), {
+      Effect.match(lookAt(platform, platform.path.join(folder, name)), {
         onSuccess: ({ kind }): Entry => ({ name, kind }),
         onFailure: (): Entry => ({ name, kind: "other" }) // gone meanwhile, or a name that the host cannot spell
       })
     )
-  })
+  }).pipe(Effect.scoped)

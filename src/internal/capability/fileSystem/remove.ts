@@ -5,47 +5,40 @@
  * and which then runs to its end (measured, decision 0013). A link is unlinked; what it points to is never looked at.
  */
 import * as Effect from "effect/Effect"
-import { lookAgain, lstat } from "./info.js"
+import { lookAgain, lookAt } from "./info.js"
 import type { Name } from "./locate.js"
 import type { Platform, Problem } from "./problem.js"
+import { inFolder } from "./reach.js"
 
 /** Counts what is gone already, for whoever has to be told. */
 interface Progress {
   removed: number
 }
 
-/**
- * Fails unless a path is still without links: one that was put in the place of a folder would lead us elsewhere. As near
- * to its use as a platform allows that knows no open folders: between the two a program can still swap it.
- *
- * @internal
- */
-export const mustBeReal = ({ call, fs }: Platform, path: string): Effect.Effect<void, Problem> =>
-  Effect.flatMap(call(fs.realPath(path)), (real) =>
-    real === path ? Effect.void : Effect.fail({ reason: "NotADirectory", detail: "a folder in it became a link" })
-  )
-
-const removeFolder = (platform: Platform, folder: string, progress: Progress): Effect.Effect<void, Problem> => {
-  const { call, fs, path } = platform
+/** Removes the folder `at`, in a folder that is held. */
+const removeFolder = (platform: Platform, at: string, progress: Progress): Effect.Effect<void, Problem> => {
+  const { call, fs, path, reach } = platform
   return Effect.gen(function* () {
-    yield* mustBeReal(platform, folder)
+    // A link that was put in its place would lead us elsewhere.
+    yield* reach.mustBeReal(platform, at)
+    const folder = yield* reach.enter(platform, path.dirname(at), path.basename(at))
     const names = yield* call(fs.readDirectory(folder))
     yield* Effect.forEach([...names].sort(), (name) => removeEntry(platform, path.join(folder, name), progress), {
       discard: true
     })
     // Recursive, for the platform removes no folder without that word. It is empty, or somebody fills it as we look.
-    yield* call(fs.remove(folder, { recursive: true }))
+    yield* call(fs.remove(at, { recursive: true }))
     progress.removed++
-  })
+  }).pipe(Effect.scoped)
 }
 
 const removeEntry = (platform: Platform, entry: string, progress: Progress): Effect.Effect<void, Problem> => {
-  const { call, fs, path } = platform
+  const { call, fs, path, reach } = platform
   return Effect.flatMap(lookAgain(platform, entry), (info) => {
     if (info === undefined) return Effect.void
     if (info.kind === "directory") return removeFolder(platform, entry, progress)
     return Effect.zipRight(
-      mustBeReal(platform, path.dirname(entry)),
+      reach.mustBeReal(platform, path.dirname(entry)),
       Effect.map(call(fs.remove(entry, { force: true })), () => void progress.removed++)
     )
   })
@@ -65,12 +58,14 @@ export const remove = (
   Effect.suspend(() => {
     if (isRoot) return Effect.fail<Problem>({ reason: "OutsideRoot", detail: "it is the root itself" })
     const progress: Progress = { removed: 0 }
-    const removing = Effect.flatMap(lstat(platform, { path }), ({ kind }) => {
-      if (kind !== "directory") return platform.call(platform.fs.remove(path))
-      return recursive
-        ? removeFolder(platform, path, progress)
-        : Effect.fail<Problem>({ reason: "IsDirectory", detail: "it is a folder, and `recursive` is not set" })
-    })
+    const removing = inFolder(platform, path, (at) =>
+      Effect.flatMap(lookAt(platform, at), ({ kind }) => {
+        if (kind !== "directory") return platform.call(platform.fs.remove(at))
+        return recursive
+          ? removeFolder(platform, at, progress)
+          : Effect.fail<Problem>({ reason: "IsDirectory", detail: "it is a folder, and `recursive` is not set" })
+      })
+    )
     return removing.pipe(
       Effect.mapBoth({
         onSuccess: () => Math.max(progress.removed, 1),

@@ -13,12 +13,15 @@
  * F3. The rename is the commit point. It is never started by a fiber with a pending interrupt, and from its start on
  *     nothing is rolled back unless it fails.
  * F4. The staging folder is gone when this completes, however it does (L3).
+ * F5. The folder where something goes, and the staging folder, are held all the time (see `reach`): what takes their place
+ *     meanwhile is neither written to nor cleaned up.
  */
 import type * as PlatformFileSystem from "@effect/platform/FileSystem"
 import * as Effect from "effect/Effect"
 import * as Equal from "effect/Equal"
 import type { Place } from "./locate.js"
 import type { Platform, Problem } from "./problem.js"
+import { inFolder } from "./reach.js"
 import { mustBeFile } from "./read.js"
 
 /**
@@ -37,15 +40,18 @@ export interface Target {
  *
  * @internal
  */
-export const targetOf = ({ call, fs, path }: Platform, { existing, missing }: Place): Effect.Effect<Target, Problem> =>
-  missing.length > 0
-    ? Effect.succeed({ folder: existing, names: missing, previous: undefined })
-    : Effect.gen(function* () {
-        const previous = yield* call(fs.stat(existing))
-        yield* mustBeFile(previous) // a rename would put a file in the place of a pipe or a device
-        yield* call(fs.access(existing, { writable: true })) // and needs no permission of the file that it replaces
-        return { folder: path.dirname(existing), names: [path.basename(existing)], previous }
-      })
+export const targetOf = (platform: Platform, { existing, missing }: Place): Effect.Effect<Target, Problem> => {
+  const { call, fs, path } = platform
+  if (missing.length > 0) return Effect.succeed({ folder: existing, names: missing, previous: undefined })
+  return inFolder(platform, existing, (at) =>
+    Effect.gen(function* () {
+      const previous = yield* call(fs.stat(at))
+      yield* mustBeFile(previous) // a rename would put a file in the place of a pipe or a device
+      yield* call(fs.access(at, { writable: true })) // and needs no permission of the file that it replaces
+      return { folder: path.dirname(existing), names: [path.basename(existing)], previous }
+    })
+  )
+}
 
 /**
  * Gives a staged file the mode of the file that it is to replace, and its owner where the system lets us.
@@ -80,30 +86,34 @@ const publish = (
   folder: string,
   names: ReadonlyArray<string>
 ): Effect.Effect<void, Problem> => {
-  const { call, fs, path } = platform
+  const { call, fs, path, reach } = platform
   const [first = "", ...rest] = names
   const source = path.join(from, first)
   const destination = path.join(folder, first)
-  return Effect.catchAll(call(fs.rename(source, destination)), (problem) =>
-    rest.length === 0
-      ? Effect.fail(problem)
-      : Effect.flatMap(Effect.option(call(fs.realPath(destination))), (real) =>
-          // A link in its place could lead anywhere.
-          real._tag === "Some" && real.value === destination
-            ? publish(platform, source, destination, rest)
-            : Effect.fail(problem)
-        )
-  )
+  return Effect.catchAll(call(fs.rename(source, destination)), (problem) => {
+    if (rest.length === 0) return Effect.fail(problem)
+    const enterBoth = Effect.gen(function* () {
+      yield* reach.mustBeReal(platform, destination) // a link in its place could lead anywhere
+      return [yield* reach.enter(platform, from, first), yield* reach.enter(platform, folder, first)] as const
+    })
+    return Effect.scoped(
+      Effect.flatMap(
+        Effect.mapError(enterBoth, () => problem),
+        ([inner, outer]) => publish(platform, inner, outer, rest)
+      )
+    )
+  })
 }
 
-const discard = ({ finish, fs }: Platform, staging: string): Effect.Effect<void> =>
+/** Removes the staging folder `staging`, which is `name` to people. */
+const discard = ({ finish, fs }: Platform, staging: string, name: string): Effect.Effect<void> =>
   Effect.catchAll(finish(fs.remove(staging, { recursive: true, force: true })), ({ cause }) =>
-    Effect.logWarning(`The staging folder ${staging} could not be removed: remove it by hand`, cause)
+    Effect.logWarning(`The staging folder ${name} could not be removed: remove it by hand`, cause)
   )
 
 /**
- * Lets `build` make what is to appear at the path that it is given, asks `mayAppear` right before it does, and publishes
- * it.
+ * Lets `build` make what is to appear at the path that it is given, asks `mayAppear` right before it does, with the path
+ * at which it will, and publishes it.
  *
  * @internal
  */
@@ -111,21 +121,31 @@ export const staged = <A>(
   platform: Platform,
   { folder, names }: Target,
   build: (at: string) => Effect.Effect<A, Problem>,
-  mayAppear: Effect.Effect<void, Problem>
+  mayAppear: (at: string) => Effect.Effect<void, Problem>
 ): Effect.Effect<A, Problem> => {
-  const { call, fs, path } = platform
-  return Effect.acquireUseRelease(
-    call(fs.makeTempDirectory({ directory: folder, prefix: ".quiesce-" })), // F2
-    (staging) =>
-      Effect.gen(function* () {
-        const at = path.join(staging, ...names)
-        if (names.length > 1) yield* call(fs.makeDirectory(path.dirname(at), { recursive: true }))
-        const built = yield* build(at)
-        yield* mayAppear
-        // A pending interrupt is seen right before the rename begins; then it is out of reach.
-        yield* publish(platform, staging, folder, names) // F3
-        return built
-      }),
-    (staging) => discard(platform, staging) // F4
+  const { call, fs, path, reach } = platform
+  const appear = (held: string, staging: string): Effect.Effect<A, Problem> =>
+    Effect.gen(function* () {
+      const outermost = yield* reach.enter(platform, held, path.basename(staging))
+      let inner = outermost
+      for (const name of names.slice(0, -1)) {
+        yield* call(fs.makeDirectory(path.join(inner, name)))
+        inner = yield* reach.enter(platform, inner, name)
+      }
+      const built = yield* build(path.join(inner, names.at(-1) ?? ""))
+      yield* mayAppear(path.join(held, ...names))
+      yield* reach.mustStay(platform, held, folder)
+      // A pending interrupt is seen right before the rename begins; then it is out of reach.
+      yield* publish(platform, outermost, held, names) // F3
+      return built
+    }).pipe(Effect.scoped)
+  return Effect.scoped(
+    Effect.flatMap(reach.hold(platform, folder), (held) =>
+      Effect.acquireUseRelease(
+        call(fs.makeTempDirectory({ directory: held, prefix: ".quiesce-" })), // F2
+        (staging) => appear(held, staging),
+        (staging) => discard(platform, staging, path.join(folder, path.basename(staging))) // F4
+      )
+    )
   )
 }

@@ -13,6 +13,7 @@ import * as Effect from "effect/Effect"
 import { modifiedMillis, versionOf } from "./info.js"
 import type { Place } from "./locate.js"
 import type { Platform, Problem } from "./problem.js"
+import { inFolder } from "./reach.js"
 import { chunkBytes, readVersioned } from "./read.js"
 import { keepAttributes, staged, targetOf } from "./staging.js"
 
@@ -70,8 +71,9 @@ export const writeChunks = (
   { isDurable = true, mode, previous }: Attributes
 ): Effect.Effect<string, Problem> =>
   Effect.gen(function* () {
-    const { call, fs } = platform
+    const { call, fs, reach } = platform
     const file = yield* call(fs.open(at, { flag: "wx" }))
+    const path = reach.pathOf(file, at)
     let unsynced = 0
     for (let bytes = yield* next; bytes !== undefined; bytes = yield* next) {
       if (unsynced + bytes.length > syncBytes) {
@@ -84,31 +86,26 @@ export const writeChunks = (
     if (isDurable) yield* call(file.sync)
     const written = yield* call(file.stat)
     if (previous === undefined) {
-      if (mode !== undefined) yield* call(fs.chmod(at, mode & 0o777))
+      if (mode !== undefined) yield* call(fs.chmod(path, mode & 0o777))
       return versionOf(written)
     }
-    yield* keepAttributes(platform, at, written, previous)
+    yield* keepAttributes(platform, path, written, previous)
     if (modifiedMillis(written) > modifiedMillis(previous)) return versionOf(written)
     const later = (modifiedMillis(previous) + 1) / 1000
-    yield* call(fs.utimes(at, later, later)) // W1
+    yield* call(fs.utimes(path, later, later)) // W1
     return versionOf(yield* call(file.stat))
   }).pipe(Effect.scoped)
 
 const stale: Problem = { reason: "StaleVersion" }
 
-/** Fails unless the file at a place is still of a version. */
-const mustBeVersion = (
-  { call, fs }: Platform,
-  { existing, missing }: Place,
-  version: string
-): Effect.Effect<void, Problem> => {
-  const gone: Problem = { reason: "StaleVersion", detail: "it is no longer there" }
-  if (missing.length > 0) return Effect.fail(gone)
-  return Effect.matchEffect(call(fs.stat(existing)), {
-    onSuccess: (info) => (versionOf(info) === version ? Effect.void : Effect.fail(stale)),
-    onFailure: (problem) => Effect.fail(problem.reason === "NotFound" ? gone : problem)
-  })
-}
+const gone: Problem = { reason: "StaleVersion", detail: "it is no longer there" }
+
+/** Fails unless the file `at`, in a folder that is held, is still of a version. */
+const mustBeVersion = ({ call, fs }: Platform, at: string, version: string): Effect.Effect<void, Problem> =>
+  Effect.flatMap(call(fs.stat(at)), (info) => (versionOf(info) === version ? Effect.void : Effect.fail(stale)))
+
+const orGone = (self: Effect.Effect<void, Problem>): Effect.Effect<void, Problem> =>
+  Effect.mapError(self, (problem) => (problem.reason === "NotFound" ? gone : problem))
 
 /**
  * Writes `text`, over the version `expected` where that is given. Gives the version that is there then.
@@ -121,11 +118,15 @@ export const writeText = (
   text: string,
   expected: string | undefined
 ): Effect.Effect<string, Problem> => {
-  const mayWrite = expected === undefined ? Effect.void : mustBeVersion(platform, place, expected) // W2
+  const mayReplace = (at: string) =>
+    expected === undefined ? Effect.void : orGone(mustBeVersion(platform, at, expected)) // W2
   return Effect.gen(function* () {
-    yield* mayWrite
+    if (expected !== undefined) {
+      if (place.missing.length > 0) return yield* Effect.fail(gone)
+      yield* orGone(inFolder(platform, place.existing, mayReplace))
+    }
     const target = yield* targetOf(platform, place)
-    return yield* staged(platform, target, (at) => writeChunks(platform, at, chunksOf(text), target), mayWrite)
+    return yield* staged(platform, target, (at) => writeChunks(platform, at, chunksOf(text), target), mayReplace)
   })
 }
 
