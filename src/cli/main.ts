@@ -9,6 +9,11 @@ import { program } from "./program.js"
 
 const output = new Output(process.stdout, process.stderr)
 
+// At the very end: what was written may fail long after it was.
+process.on("exit", (code) => {
+  if (code === 0 && output.isIncomplete) process.exitCode = 1
+})
+
 Abort.toPromise(program(output, process.argv.slice(2))).then(
   // Not `exit`: what was written may still be on its way into a pipe.
   (code) => {

@@ -11,7 +11,7 @@ import { cut, oneLine, printable } from "./text.js"
 /** Where to write. */
 export interface Stream {
   readonly write: (text: string) => unknown
-  readonly on: (event: "error", listener: () => void) => unknown
+  readonly on: (event: "error", listener: (error?: NodeJS.ErrnoException) => void) => unknown
   readonly isTTY?: boolean | undefined
   readonly columns?: number | undefined
   readonly rows?: number | undefined
@@ -26,18 +26,32 @@ export interface Region {
   readonly draw: () => void
 }
 
+// Whoever read has left (`quiesce run | head`), or the terminal is gone.
+const isGone = (code: string | undefined): boolean => code === "EPIPE" || code === "EIO" || code === "ECONNRESET"
+
 /** Two streams and a region. */
 export class Output {
   private readonly out: Stream
   private readonly err: Stream
   private lines: ReadonlyArray<string> = []
   private prompt: Region | undefined
+  private failure: Error | undefined
 
   constructor(out: Stream, err: Stream) {
     this.out = out
     this.err = err
-    // Whoever read has left (`quiesce run | head`), or the terminal is gone. The plan goes on, nobody is told of it.
-    for (const stream of [out, err]) stream.on("error", () => {})
+    err.on("error", () => {}) // there is nobody to be told
+    out.on("error", (error) => {
+      // The work goes on. Where somebody may still read what was written, it is said once that it is not all of it.
+      if (error === undefined || isGone(error.code) || this.failure !== undefined) return
+      this.failure = error
+      this.complain(`quiesce: the output could not be written as a whole: ${error.message}`)
+    })
+  }
+
+  /** Whether something is missing in the standard output that somebody may read. */
+  get isIncomplete(): boolean {
+    return this.failure !== undefined
   }
 
   /** Whether lines can be drawn again in place. */

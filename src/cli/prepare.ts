@@ -1,6 +1,7 @@
 /**
  * From the command line to what an agent is made of. What is wrong with it is said before anything runs.
  */
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
@@ -35,6 +36,8 @@ export interface Work extends Omit<Options, "onEvent"> {
     CodeRuntime | FileSystem | Http | Model | Process | Session.Session | Task.Task,
     BadInput
   >
+  /** Whether all that has happened until now is in the session. */
+  readonly isSessionWhole: Effect.Effect<boolean>
 }
 
 type Says = Omit<Options, "asks" | "onEvent"> & { readonly provider: Layer.Layer<Model> }
@@ -57,17 +60,31 @@ const sourceOf = ({ source, workspace: given }: Args.Run): Effect.Effect<Says, B
     return { plan, model: "plan", provider: PlanModel.layer(plan), instructions: "", workspace }
   })
 
-const sessionOf = (file: string | undefined): Layer.Layer<Session.Session, BadInput> =>
-  file === undefined
-    ? Session.layerMemory()
-    : Layer.catchAll(NodeSession.layer({ file, agent: "quiesce" }), ({ message }) =>
-        Layer.fail(new BadInput({ messages: [`--session ${file}: ${message}`] }))
-      )
+const sessionOf = (file: string | undefined, onLoss: () => void): Layer.Layer<Session.Session, BadInput> => {
+  if (file === undefined) return Session.layerMemory()
+  // The agent goes on where it can, and warns. Whoever asked for the file has to know that it is not all in there.
+  const watched = ({ append, ...session }: Session.Service): Session.Service => ({
+    ...session,
+    append: (event) => {
+      try {
+        return append(event)
+      } catch (error) {
+        onLoss()
+        throw error
+      }
+    }
+  })
+  return NodeSession.layer({ file, agent: "quiesce" }).pipe(
+    Layer.map((context) => Context.make(Session.Session, watched(Context.get(context, Session.Session)))),
+    Layer.catchAll(({ message }) => Layer.fail(new BadInput({ messages: [`--session ${file}: ${message}`] })))
+  )
+}
 
 /** Prepares what the command line asks for. */
 export const prepare = (args: Args.Run): Effect.Effect<Work, BadInput, Cancellation | Scope.Scope> =>
   Effect.gen(function* () {
     const { provider, ...source } = yield* sourceOf(args)
+    let hasLoss = false
     const capabilities = Layer.mergeAll(
       NodeCodeRuntime.layer,
       NodeFileSystem.layer({ root: source.workspace }),
@@ -75,9 +92,11 @@ export const prepare = (args: Args.Run): Effect.Effect<Work, BadInput, Cancellat
       NodeHttp.layer(),
       Task.layer(),
       provider,
-      sessionOf(args.session)
+      sessionOf(args.session, () => {
+        hasLoss = true
+      })
     )
     // A plan says itself about which calls somebody is to be asked.
     const asks = (tool: string): boolean => source.plan === undefined && !args.yes && Permission.hasEffects(tool)
-    return { ...source, asks, capabilities }
+    return { ...source, asks, capabilities, isSessionWhole: Effect.sync(() => !hasLoss) }
   })

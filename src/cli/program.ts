@@ -20,6 +20,7 @@ import * as Page from "./page.js"
 import * as Permission from "./permission.js"
 import { prepare } from "./prepare.js"
 import * as Report from "./report.js"
+import * as Resume from "./resume.js"
 import * as RunAgent from "./runAgent.js"
 import * as Stopping from "./stopping.js"
 import * as Terminal from "./terminal.js"
@@ -85,10 +86,11 @@ const codeOf = (session: Session.Service): number => {
 const run = (output: Output, args: Args.Run): Effect.Effect<number, BadInput, Cancellation> =>
   Effect.gen(function* () {
     const stopping = yield* Stopping.listen(output)
-    const { capabilities, ...options } = yield* prepare(args)
+    const { capabilities, isSessionWhole, ...options } = yield* prepare(args)
     if (args.html !== undefined) yield* Page.mustBeWritable(args.html)
     const failed = yield* Effect.gen(function* () {
       const session = yield* Session.Session
+      yield* Resume.mustFit(options.plan, session.messages(), args.session)
       const display = yield* startDisplay(output, args)
       const terminal = args.interactive ? yield* Terminal.open(output, process) : undefined
       const running = yield* Effect.provide(
@@ -112,7 +114,13 @@ const run = (output: Output, args: Args.Run): Effect.Effect<number, BadInput, Ca
         )
         output.write(args.json ? Report.json(report) : Report.text(report))
       }
-      return hasPage ? codeOf(session) : 1
+      const hasSession = yield* isSessionWhole
+      if (!hasSession) {
+        output.complain(
+          `quiesce: --session ${args.session}: not all of what happened could be written to it (see above)`
+        )
+      }
+      return hasPage && hasSession ? codeOf(session) : 1
     }).pipe(Effect.scoped, Effect.provide(capabilities))
     return (yield* stopping.exitCode) ?? failed
   }).pipe(Effect.scoped)

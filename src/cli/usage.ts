@@ -30,8 +30,8 @@ was quiet, and what of it is still alive.
   -h, --help           print this
 
 Ctrl-C cancels everything, waits until it is quiet, and prints the table. A second Ctrl-C kills everything at once.
-Exit code: 0 when it has run, whatever the results; 1 when the model could not be asked, or the page not be written;
-2 for bad input; 130 after Ctrl-C; 143 after SIGTERM; 129 after SIGHUP, which says that the terminal was closed.
+Exit code: 0 when it has run, whatever the results; 1 when the model could not be asked, or the page, the session or the
+output not be written; 2 for bad input; 130 after Ctrl-C; 143 after SIGTERM; 129 after SIGHUP, which says that the terminal was closed.
 
 A plan has steps: what the model says and calls, one answer after another. A step without calls ends its turn. Of the calls
 of a step those that only look run at the same time, and those that change something one after another:
