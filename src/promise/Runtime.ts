@@ -17,6 +17,7 @@ import { approvalOf } from "../internal/promise/approval.js"
 import { Host } from "../internal/promise/host.js"
 import { policiesOf } from "../internal/promise/policies.js"
 import { toFacade } from "../internal/promise/results.js"
+import { keepRuntime } from "../internal/promise/runtimes.js"
 import { coreOf } from "../internal/promise/tools.js"
 import { registerTool } from "../internal/toolRuntime/registry.js"
 import type * as CoreCall from "../ToolCall.js"
@@ -121,6 +122,8 @@ export interface Runtime extends AsyncDisposable {
   readonly cancelCall: (callId: string, reason?: unknown) => boolean
   /** The calls that were accepted and are not published yet. */
   readonly inFlight: () => ReadonlyArray<Core.CallStatus>
+  /** The same, now and after each change, until the signal aborts. A slow reader sees the latest states, not every one. */
+  readonly changes: (options: { readonly signal: AbortSignal }) => AsyncIterable<ReadonlyArray<Core.CallStatus>>
   /** Resolves when no call is in flight. */
   readonly whenIdle: () => Promise<void>
   /** What to tell a model of the tools. */
@@ -208,6 +211,7 @@ export const createRuntime = (options: RuntimeOptions = {}): Runtime => {
       }),
     cancelCall: (callId, reason) => host.now(service.cancelCall(callId, causeOf(reason))),
     inFlight: () => host.now(service.inFlight),
+    changes: ({ signal }) => host.iterate(service.changes, signal),
     whenIdle: () => host.finish(service.awaitIdle),
     schemas: () => host.now(service.schemas),
     addTool: (tool) => {
@@ -228,5 +232,5 @@ export const createRuntime = (options: RuntimeOptions = {}): Runtime => {
     },
     [Symbol.asyncDispose]: () => runtime.dispose()
   }
-  return Object.freeze(runtime)
+  return keepRuntime(Object.freeze(runtime), { host, service })
 }

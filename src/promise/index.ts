@@ -7,6 +7,16 @@
  */
 
 /**
+ * An agent for code that has promises: it takes messages, asks a model, runs the tools that the model calls, and rests.
+ *
+ * The same as `Agent` of `quiesce`: no accepted message is lost, `cancel` is the one way to stop it, and `whenIdle` the
+ * one way to know that nothing of it runs (L11). The model is a function that gives an async iterable of chunks.
+ *
+ * @since 0.1.0
+ */
+export * from "./Agent.js"
+
+/**
  * A call as each of its stages sees it.
  *
  * Every stage has a view of its own, frozen, with the signal that it is to listen to: a stage that keeps its view, or

@@ -40,6 +40,9 @@ export interface Runtime extends AsyncDisposable {
     readonly batch: (input: BatchInput) => Promise<BatchResult>;
     readonly cancelCall: (callId: string, reason?: unknown) => boolean;
     readonly inFlight: () => ReadonlyArray<Core.CallStatus>;
+    readonly changes: (options: {
+        readonly signal: AbortSignal;
+    }) => AsyncIterable<ReadonlyArray<Core.CallStatus>>;
     readonly whenIdle: () => Promise<void>;
     readonly schemas: () => ReadonlyArray<Core.ToolSchema>;
     readonly addTool: (tool: Tool) => () => void;

@@ -1,3 +1,4 @@
+export * from "./Agent.js";
 export * from "./Call.js";
 export * from "./Policy.js";
 export * from "./Result.js";

@@ -12,10 +12,13 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Runtime from "effect/Runtime"
+import type * as Stream from "effect/Stream"
+import * as Abort from "../../Abort.js"
 import { Cancellation, toService } from "../../Cancellation.js"
 import type { Owner } from "../cancellation/owner.js"
-import { type Origin, originOfRuntime, startProtectedFiber } from "../startFiber.js"
+import { type Origin, originOfRuntime, startFiber, startProtectedFiber } from "../startFiber.js"
 import { CallerOwner } from "./callView.js"
+import { type Run, toIterable } from "./seamStream.js"
 
 const inOwner = (owner: Owner): Context.Context<Cancellation> =>
   Context.unsafeMake(new Map([[Cancellation.key, toService(owner)]]))
@@ -27,9 +30,17 @@ const isNever = (promise: Promise<unknown>): void => {
 /** @internal */
 export class Host {
   readonly origin: Origin
+  private readonly toPromise: Run
 
   constructor(runtime: Runtime.Runtime<never> = Runtime.defaultRuntime) {
     this.origin = originOfRuntime(runtime)
+    const toPromise = Abort.toPromiseWith(runtime)
+    this.toPromise = (effect, signal) => toPromise(effect, { signal })
+  }
+
+  /** Runs a stream when it is read, until its end or until the signal aborts. */
+  iterate<A>(stream: Stream.Stream<A>, signal: AbortSignal): AsyncIterable<A> {
+    return toIterable(stream, this.toPromise, signal)
   }
 
   /** Runs what answers when its owner is cancelled: it is not interrupted, and its answer is waited for. */
@@ -51,7 +62,7 @@ export class Host {
   /** Runs what nobody stops. */
   finish<A, E>(effect: Effect.Effect<A, E>): Promise<A> {
     const promise = new Promise<A>((resolve, reject) => {
-      startProtectedFiber(effect, Context.empty(), this.origin).addObserver((exit) => {
+      startFiber(effect, Context.empty(), this.origin).addObserver((exit) => {
         if (Exit.isSuccess(exit)) resolve(exit.value)
         else reject(Cause.squash(exit.cause))
       })
