@@ -52,3 +52,10 @@ export * as ProcessTools from "./ProcessTools.js"
  * @since 0.1.0
  */
 export * as TaskTools from "./TaskTools.js"
+
+/**
+ * A tool that runs a plan of calls of other tools.
+ *
+ * @since 0.1.0
+ */
+export * as WorkflowTools from "./WorkflowTools.js"

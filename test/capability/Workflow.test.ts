@@ -73,6 +73,23 @@ describe("Workflow", () => {
     }).pipe(Effect.provide(Workflow.layer()))
   )
 
+  it.effect("a step ends when nothing is left of what was started under it, by whatever fiber", () =>
+    Effect.gen(function* () {
+      const order: Array<string> = []
+      const child = Effect.ensuring(
+        Cancellation.operation(Effect.never, "child"),
+        Effect.zipRight(
+          Effect.yieldNow(),
+          Effect.sync(() => order.push("child"))
+        )
+      )
+      const onEvent = ({ _tag }: Workflow.Event) => void order.push(_tag)
+      const script = Workflow.step("a", Effect.zipRight(Effect.forkDaemon(child), settle))
+      yield* Cancellation.own(Workflow.run({ name: "work", script: Effect.zipLeft(script, settle), onEvent }))
+      assert.deepStrictEqual(order, ["WorkflowStarted", "StepStarted", "child", "StepEnded", "WorkflowEnded"])
+    }).pipe(Effect.provide(Workflow.layer()))
+  )
+
   it.effect("what a script acquires is released when it ends, before it is undone", () =>
     Effect.gen(function* () {
       const order: Array<string> = []

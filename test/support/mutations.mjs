@@ -1329,6 +1329,93 @@ const mutations = [
     name: "while its start is pending, with a clean-up"
   },
   {
+    law: "explored workflow R1",
+    file: "src/internal/capability/workflow/run.ts",
+    find: 'this.end(started, "Step", exit) // R1, R3',
+    replace: "",
+    tests: "test/laws/L09.workflows",
+    name: "is cancelled at any time"
+  },
+  {
+    law: "explored workflow R4",
+    file: "src/internal/capability/workflow/run.ts",
+    find: "const last = this.undoings.pop() // R4",
+    replace: "const last = this.undoings.shift()",
+    tests: "test/laws/L09.workflows",
+    name: "is cancelled at any time"
+  },
+  {
+    law: "explored workflow R5",
+    file: "src/internal/capability/workflow/run.ts",
+    find: "    if (this.exit !== undefined) return\n    this.exit = exit // R5",
+    replace: "    this.exit = exit",
+    tests: "test/laws/L09.workflows",
+    name: "is cancelled at any time"
+  },
+  {
+    law: "explored workflow W2",
+    file: "src/internal/capability/workflow/lane.ts",
+    find: "if (!this.waiting.delete(place)) this.running-- // W2",
+    replace: "this.waiting.delete(place)",
+    tests: "test/laws/L09.workflows",
+    name: "that has one place"
+  },
+  {
+    law: "workflow R2 refused",
+    file: "src/internal/capability/workflow/run.ts",
+    find: "if (Exit.isFailure(waited) || this.isStopped) {",
+    replace: "if (Exit.isFailure(waited)) {",
+    tests: "test/capability/Workflow",
+    name: "ready late is refused"
+  },
+  {
+    law: "workflow R6 of its script",
+    file: "src/internal/capability/workflow/run.ts",
+    find: "misuse(`step ${name} was started outside of the script that it belongs to`) // R6",
+    replace: "void name",
+    tests: "test/capability/Workflow",
+    name: "outside of its script"
+  },
+  {
+    law: "workflow L3 the owner of a step",
+    file: "src/internal/capability/workflow/run.ts",
+    find: "restore(Cancellation.own(replaced ?? work))",
+    replace: "restore(replaced ?? work)",
+    tests: "test/capability/Workflow",
+    name: "by whatever fiber"
+  },
+  {
+    law: "workflow W1 places",
+    file: "src/internal/capability/workflow/lane.ts",
+    find: "if (this.running >= this.limit) return // W1",
+    replace: "",
+    tests: "test/capability/Workflow",
+    name: "no more steps at once"
+  },
+  {
+    law: "workflow L9 attached",
+    file: "src/internal/capability/workflow/table.ts",
+    find: 'settings.attachment === "detached" ? this.owner : callers, // L9',
+    replace: "this.owner,",
+    tests: "test/capability/Workflow",
+    name: "attached ends with its owner"
+  },
+  {
+    law: "workflow compensation shielded",
+    file: "src/internal/capability/workflow/run.ts",
+    find: "Cancellation.shield(apart(last.undo))",
+    replace: "apart(last.undo)",
+    tests: "test/capability/Workflow",
+    name: "the capabilities of a compensation"
+  },
+  {
+    law: "runtime policies remembered",
+    file: "src/internal/toolRuntime/registry.ts",
+    find: "const own = this.registered.some((entry) => entry.agent === agent) ? agent : undefined",
+    replace: "const own = agent",
+    tests: "test/internal/toolRuntime/registry"
+  },
+  {
     law: "K1 the first end counts",
     file: "src/internal/capability/code/run.ts",
     find: "if (this.outcome !== undefined) return // K1",
