@@ -12,6 +12,7 @@ import type { Http } from "../capability/Http.js"
 import type { Model } from "../capability/Model.js"
 import type { Process } from "../capability/Process.js"
 import * as Task from "../capability/Task.js"
+import * as Workflow from "../capability/Workflow.js"
 import * as NodeCodeRuntime from "../node/NodeCodeRuntime.js"
 import * as NodeFileSystem from "../node/NodeFileSystem.js"
 import * as NodeHttp from "../node/NodeHttp.js"
@@ -33,7 +34,7 @@ import * as Workspace from "./workspace.js"
 /** What an agent is made of, but for who is asked and who looks on. */
 export interface Work extends Omit<Options, "onEvent"> {
   readonly capabilities: Layer.Layer<
-    CodeRuntime | FileSystem | Http | Model | Process | Session.Session | Task.Task,
+    CodeRuntime | FileSystem | Http | Model | Process | Session.Session | Task.Task | Workflow.Workflow,
     BadInput
   >
   /** Whether all that has happened until now is in the session. */
@@ -91,6 +92,7 @@ export const prepare = (args: Args.Run): Effect.Effect<Work, BadInput, Cancellat
       NodeProcess.layer,
       NodeHttp.layer(),
       Task.layer(),
+      Workflow.layer(),
       provider,
       sessionOf(args.session, () => {
         hasLoss = true

@@ -18,6 +18,7 @@ import type { Http } from "../capability/Http.js"
 import type { Model } from "../capability/Model.js"
 import type { Process } from "../capability/Process.js"
 import type { Task } from "../capability/Task.js"
+import type { Workflow } from "../capability/Workflow.js"
 import * as Policy from "../Policy.js"
 import { Session } from "../Session.js"
 import * as ToolRuntime from "../ToolRuntime.js"
@@ -61,7 +62,17 @@ export interface Running {
 }
 
 /** What an agent acts with. */
-export type Needs = Approval | CodeRuntime | FileSystem | Http | Model | Process | Session | Task | Scope.Scope
+export type Needs =
+  | Approval
+  | CodeRuntime
+  | FileSystem
+  | Http
+  | Model
+  | Process
+  | Session
+  | Task
+  | Workflow
+  | Scope.Scope
 
 const empty: Plan.Plan = { steps: [] }
 

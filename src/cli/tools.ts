@@ -1,5 +1,5 @@
 /**
- * The tools that a plan can call: all that this library has.
+ * The tools that a plan can call: all that this library has, but for those that start agents.
  */
 import * as Toolkit from "../Toolkit.js"
 import * as CodeTools from "../tools/CodeTools.js"
@@ -7,6 +7,7 @@ import * as FileTools from "../tools/FileTools.js"
 import * as HttpTools from "../tools/HttpTools.js"
 import * as ProcessTools from "../tools/ProcessTools.js"
 import * as TaskTools from "../tools/TaskTools.js"
+import * as WorkflowTools from "../tools/WorkflowTools.js"
 import { markOf } from "./stillAlive.js"
 
 /** What the tools of one runtime have in common. */
@@ -24,5 +25,6 @@ export const makeToolkit = ({ cwd, timeoutMillis: timeout }: Options) =>
     ProcessTools.make({ cwd, timeout, env: markOf }),
     HttpTools.make({ timeout }),
     TaskTools.make({ cwd, timeout }),
-    CodeTools.make({ timeout })
+    CodeTools.make({ timeout }),
+    WorkflowTools.make({ timeout })
   )

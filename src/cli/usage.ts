@@ -82,4 +82,6 @@ Tools
   task_output  { id, from?, waitMillis? }
   kill_task    { id }
   run_code     { code }: JavaScript that can call these tools: await tools.read_file({ path })
+  run_workflow { steps: [{ id, tool, parameters? } | { parallel: [...] }], concurrency? }: calls of these tools, in order or
+               side by side; { "$from": id, "at": [keys] } in parameters is what an earlier step gave
 `

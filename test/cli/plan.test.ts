@@ -58,7 +58,7 @@ describe("a plan that cannot run", () => {
     [
       "a tool that there is not",
       withCalls(read({ tool: "rea_file" })),
-      `plan.json: $.steps[0].calls[0].tool: there is no tool "rea_file": expected one of read_file, list_files, write_file, edit_file, search_files, run_command, shell, fetch_url, start_task, task_output, kill_task, run_code`
+      `plan.json: $.steps[0].calls[0].tool: there is no tool "rea_file": expected one of read_file, list_files, write_file, edit_file, search_files, run_command, shell, fetch_url, start_task, task_output, kill_task, run_code, run_workflow`
     ],
     [
       "a parameter of another type",

@@ -226,6 +226,35 @@ describe("a plan from a file", () => {
     })
   )
 
+  it.scopedLive("runs a workflow, whose calls are shown below it, and a cancel ends them first", () =>
+    Effect.gen(function* () {
+      const sleep = (id: string) => ({ id, tool: "run_command", parameters: { command: "sleep", args: ["100"] } })
+      const steps = [
+        { id: "write", tool: "write_file", parameters: { path: "note.txt", text: "hello" } },
+        { id: "read", tool: "read_file", parameters: { path: "note.txt" } },
+        { parallel: [sleep("one"), sleep("two")] },
+        { id: "never", tool: "write_file", parameters: { path: "never.txt", text: "" } }
+      ]
+      const { file, folder } = yield* writePlan([{ tool: "run_workflow", parameters: { steps } }])
+      const { exitCode, stdout } = yield* runHere("run", file, "--workspace", folder, "--cancel-after", "2500")
+      assert.strictEqual(exitCode, 0)
+      assert.isTrue(fs.existsSync(path.join(folder, "note.txt")))
+      assert.isFalse(fs.existsSync(path.join(folder, "never.txt")))
+      // Commands take turns, so the second one was never made.
+      const rows = stdout.split("\n").filter((line) => /^ *call_1/.test(line))
+      assert.deepStrictEqual(
+        rows.map((row) => /^( *\S+) +(\S+)/.exec(row)?.slice(1)),
+        [
+          ["call_1", "run_workflow"],
+          ["  call_1:1", "write_file"],
+          ["  call_1:2", "read_file"],
+          ["  call_1:3", "run_command"]
+        ]
+      )
+      assert.match(rows[0] ?? "", /ABORTED/)
+    })
+  )
+
   it.scopedLive("starts nothing with --cancel-after 0", () =>
     Effect.gen(function* () {
       const { file, folder } = yield* writePlan([bash("touch started"), bash("touch started")])

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect, Fiber } from "effect"
 import { Cancellation } from "quiesce"
-import { CodeRuntime } from "quiesce/capability"
+import { CodeRuntime, Workflow } from "quiesce/capability"
 import { NodeCodeRuntime, NodeProcess } from "quiesce/node"
 import { childrenWithArgument } from "../support/processes.js"
 
@@ -201,5 +201,28 @@ describe("NodeCodeRuntime", () => {
       assert.strictEqual(NodeProcess.killAll(), 1)
       assert.deepInclude(yield* Fiber.join(fiber), { reason: "WorkerFailed", detail: "SIGKILL" })
     })
+  )
+
+  it.live("236. a step of a workflow that loops for ever is ended by force, and told once", () =>
+    Effect.gen(function* () {
+      const loops = yield* Deferred.make<void>()
+      const onLog = () => void Effect.runSync(Deferred.succeed(loops, undefined))
+      const events: Array<string> = []
+      const workflow = yield* Workflow.start({
+        name: "work",
+        script: Workflow.step("loop", run("console.log(1); for (;;) {}", { onLog })),
+        onEvent: (event) => void events.push("outcome" in event ? `${event._tag} ${event.outcome}` : event._tag)
+      })
+      yield* Deferred.await(loops)
+      yield* workflow.cancel()
+      assert.strictEqual((yield* workflow.result).outcome, "cancelled")
+      assert.deepStrictEqual(alive(), [])
+      assert.deepStrictEqual(events, [
+        "WorkflowStarted",
+        "StepStarted",
+        "StepEnded cancelled",
+        "WorkflowEnded cancelled"
+      ])
+    }).pipe(Cancellation.own, Effect.provide(Workflow.layer()))
   )
 })
