@@ -76,13 +76,11 @@ describe("Workflow", () => {
   it.effect("a step ends when nothing is left of what was started under it, by whatever fiber", () =>
     Effect.gen(function* () {
       const order: Array<string> = []
-      const child = Effect.ensuring(
-        Cancellation.operation(Effect.never, "child"),
-        Effect.zipRight(
-          Effect.yieldNow(),
-          Effect.sync(() => order.push("child"))
-        )
+      const cleanUp = Effect.zipRight(
+        Effect.yieldNow(),
+        Effect.sync(() => order.push("child"))
       )
+      const child = Cancellation.operation(Effect.ensuring(Effect.never, cleanUp), "child")
       const onEvent = ({ _tag }: Workflow.Event) => void order.push(_tag)
       const script = Workflow.step("a", Effect.zipRight(Effect.forkDaemon(child), settle))
       yield* Cancellation.own(Workflow.run({ name: "work", script: Effect.zipLeft(script, settle), onEvent }))
