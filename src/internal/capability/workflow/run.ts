@@ -210,8 +210,8 @@ export class WorkflowRun {
   }
 
   private settle(exit: Exit.Exit<unknown, unknown> | undefined): void {
-    if (this.exit !== undefined) return
-    this.exit = exit // R5
+    if (this.exit !== undefined) return // R5
+    this.exit = exit
     this.stoppedBy = this.handedOver?.cause()
   }
 
