@@ -60,6 +60,39 @@ export * from "./Result.js"
 export * from "./Runtime.js"
 
 /**
+ * The same capability for code that has promises and an `AbortSignal`, and for code that has Effect.
+ *
+ * A *seam* is a service with its operations as functions: what can wait gives a promise or an async iterable, and takes a
+ * `signal` in its last argument, which is required. One descriptor maps both ways: `toSeam` and `open` give the seam of a
+ * service, `fromSeam` a service of a seam that somebody has written. The compiler checks it against the service, so an
+ * operation that is added to a service is described, or does not compile.
+ *
+ * A promise of a seam settles when nothing of its operation runs any more, and not before (L3): an abort stops the
+ * operation, waits for its clean-up, and rejects with the signal's reason, the same object (L6).
+ *
+ * Long because the mapping is one of types, and each of its rules is said where it stands.
+ *
+ * @since 0.1.0
+ */
+export * as Seam from "./Seam.js"
+
+/**
+ * The seams of the capabilities.
+ *
+ * Each is the service of its module with promises, and says the same of what its operations do: see `Seam` for how they are
+ * mapped, and the `Service` of each capability for what is promised.
+ *
+ * What belongs to the layer of a service when its operation has ended (a process in the background, a shell that stays, a
+ * task) goes on when its promise has settled, as it does there. A signal that aborts later does not reach it; its own
+ * operations do, and closing the layer does.
+ *
+ * Long because each capability has its descriptor, and says what is its own there.
+ *
+ * @since 0.1.0
+ */
+export * as Seams from "./Seams.js"
+
+/**
  * What code with an `AbortSignal` misses: signals that follow others without leaking, and waits that do not leave early.
  *
  * Each stands for itself and needs no runtime. `AbortSignal.any` and `AbortSignal.timeout` cannot be taken back: what

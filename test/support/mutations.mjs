@@ -14,6 +14,27 @@ import * as path from "node:path"
 /** `find` stands once in `file` and is replaced; `tests` (the one whose name contains `name`) must then fail. */
 const mutations = [
   {
+    law: "seams H1 closing waits",
+    file: "src/internal/promise/seamHost.ts",
+    find: "    await Promise.allSettled(this.running)\n",
+    replace: "",
+    tests: "test/promise/Seam.test"
+  },
+  {
+    law: "seams I1 return waits",
+    file: "src/internal/promise/seamStream.ts",
+    find: "    await this.running?.catch(() => {}) // I1\n",
+    replace: "",
+    tests: "test/promise/Seam.test"
+  },
+  {
+    law: "seams I3 nothing behind an abort",
+    file: "src/internal/promise/seamStream.ts",
+    find: "this.at < this.ready.length && !this.child.isAborted // I3",
+    replace: "this.at < this.ready.length",
+    tests: "test/promise/Seam.test"
+  },
+  {
     law: "explored L3 the promise of a body is awaited",
     file: "src/internal/toolRuntime/attempt.ts",
     find: "          : Effect.flatMap(promiseEnd(attempt, attempt.promise, cause), record),",
@@ -100,8 +121,8 @@ const mutations = [
   {
     law: "signals W2 nothing starts any more",
     file: "src/internal/promise/signalWork.ts",
-    find: "      if (this.child.isAborted) this.isIncomplete = true // W2\n      else this.startOne(work, at)",
-    replace: "      this.startOne(work, at)",
+    find: "        this.isIncomplete = true // W2\n      else this.startOne(work, at)",
+    replace: "        this.startOne(work, at)\n      else this.startOne(work, at)",
     tests: "test/promise/Signal"
   },
   {

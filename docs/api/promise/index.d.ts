@@ -3,6 +3,8 @@ export * from "./Call.js";
 export * from "./Policy.js";
 export * from "./Result.js";
 export * from "./Runtime.js";
+export * as Seam from "./Seam.js";
+export * as Seams from "./Seams.js";
 export * as Signal from "./Signal.js";
 export * from "./StandardSchema.js";
 export * from "./Tool.js";

@@ -69,7 +69,7 @@ class StreamIterator<A, E> implements AsyncIterator<A, undefined> {
     await this.running?.catch(() => {}) // I1
     const { end } = this
     this.end = "ended"
-    if (typeof end === "object" && end.error !== returned) throw end.error
+    if (typeof end === "object" && end.error !== this.child.signal.reason) throw end.error
     return done
   }
 
