@@ -373,7 +373,7 @@ describe("with a language model", () => {
         ["system", "user"]
       )
       assert.include(JSON.stringify(messages[0]), folder)
-      assert.strictEqual(tools.length, 12)
+      assert.strictEqual(tools.length, 13)
       yield* server.closed
     })
   )
