@@ -194,21 +194,20 @@ export const createRuntime = (options: RuntimeOptions = {}): Runtime => {
   let disposed: Promise<void> | undefined
 
   const runtime: Runtime = {
-    call: (input) =>
-      new Promise((resolve) => {
-        const call = toCore(input)
-        resolve(host.answer(service.execute(call), input.signal, toFacade))
-      }),
+    call: (input) => host.answer(() => ({ effect: service.execute(toCore(input)), signal: input.signal }), toFacade),
     batch: (input) =>
-      new Promise((resolve) => {
-        const { finishedSiblings, maxParallel, onResult, onStart, signal } = input
-        const batch = service.executeBatch(input.calls.map(toCore), {
-          ...{ finishedSiblings, maxParallel },
-          onStart: onStart && ((_, index) => onStart(index)),
-          onResult: onResult && ((result, index) => onResult(toFacade(result), index))
-        })
-        resolve(host.answer(batch, signal, ({ broken, results }) => ({ broken, results: results.map(toFacade) })))
-      }),
+      host.answer(
+        () => {
+          const { finishedSiblings, maxParallel, onResult, onStart, signal } = input
+          const effect = service.executeBatch(input.calls.map(toCore), {
+            ...{ finishedSiblings, maxParallel },
+            onStart: onStart && ((_, index) => onStart(index)),
+            onResult: onResult && ((result, index) => onResult(toFacade(result), index))
+          })
+          return { effect, signal }
+        },
+        ({ broken, results }) => ({ broken, results: results.map(toFacade) })
+      ),
     cancelCall: (callId, reason) => host.now(service.cancelCall(callId, causeOf(reason))),
     inFlight: () => host.now(service.inFlight),
     changes: ({ signal }) => host.iterate(service.changes, signal),

@@ -1,8 +1,8 @@
-// Rows 3 and 4: one call by a caller that is in a fiber.
+// Rows 2, 3 and 4: one call by a caller that is in a fiber, or has promises.
 import { Effect } from "effect"
 import { Abort } from "quiesce"
 import { measure, report } from "./harness.mjs"
-import { bare, bodies, calls, forkAndAwait, inFiber, toolkit } from "./subjects.mjs"
+import { bare, bodies, calls, facade, forkAndAwait, inFiber, repeatCalls, toolkit } from "./subjects.mjs"
 
 const timeout = "1 minute"
 const cases = [
@@ -12,6 +12,12 @@ const cases = [
   { case: calls("call, promise body that reads its signal", { toolkit: toolkit(bodies.signal) }) },
   { case: calls("call, synchronous body, timeout", { toolkit: toolkit(bodies.sync, { timeout }) }) },
   { case: calls("call, promise body, timeout", { toolkit: toolkit(bodies.promise, { timeout }) }) },
+  {
+    case: {
+      name: "promise caller, promise body",
+      run: (n) => repeatCalls(n, facade(bare), new AbortController().signal)
+    }
+  },
   { case: forkAndAwait },
   { case: inFiber("Abort.fromPromise, no call", (x) => Abort.fromPromise(() => bare({ x }))) },
   { case: inFiber("Effect.tryPromise, which abandons its promise", (x) => Effect.tryPromise(() => bare({ x }))) },

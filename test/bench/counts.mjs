@@ -40,7 +40,7 @@ for (const key of ["stringify", "parse"]) countCalls(JSON, key, `JSON.${key}`)
 
 const { Effect, FiberId } = await import("effect")
 const { Cancellation, Policy } = await import("quiesce")
-const { bodies, call, repeat, toolkit, withRuntime } = await import("./subjects.mjs")
+const { bare, bodies, call, facade, repeat, repeatCalls, toolkit, withRuntime } = await import("./subjects.mjs")
 
 const { signal } = new AbortController()
 const timeout = "1 minute"
@@ -90,8 +90,42 @@ const countsOf = ([options, each]) =>
       }).pipe(Effect.withMaxOpsBeforeYield(Number.MAX_SAFE_INTEGER)) // a yield makes promises that no call asked for
   )
 
+/** What code without Effect counts besides: the promise of each call, and those of who awaits it. */
+const facades = {
+  "promise caller, promise body": facade(bare),
+  "promise caller, promise body that reads its signal": facade((parameters, { signal }) =>
+    signal.aborted ? Promise.reject(signal.reason) : bare(parameters)
+  ),
+  "promise caller, promise body, one policy of each kind": facade(bare, {
+    policies: [
+      {
+        name: "all",
+        before: () => ({ kind: "allow" }),
+        guard: () => undefined,
+        around: (_, next) => next(),
+        after: () => ({ kind: "accept" }),
+        observe: () => {}
+      }
+    ]
+  })
+}
+
+const countsOfFacade = async (runtime) => {
+  await repeatCalls(50, runtime, signal)
+  for (const what of Object.keys(counts)) counts[what] = 0
+  const before = FiberId.unsafeMake().id
+  isCounting = true
+  await repeatCalls(repetitions, runtime, signal)
+  isCounting = false
+  const fibers = FiberId.unsafeMake().id - before - 1
+  const made = Object.entries({ fibers, ...counts }).filter(([, n]) => n > 0)
+  // One promise more is that of the loop.
+  return Object.fromEntries(made.map(([what, n]) => [what, Math.floor(n / repetitions)]))
+}
+
 const actual = {}
 for (const [name, one] of Object.entries(cases)) actual[name] = await countsOf(one)
+for (const [name, one] of Object.entries(facades)) actual[name] = await countsOfFacade(one)
 
 const file = new URL("counts.json", import.meta.url)
 if (process.argv.includes("--update")) {

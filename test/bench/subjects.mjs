@@ -1,6 +1,7 @@
 // What the benchmarks run: small tools, a runtime with them, and loops that make calls inside one fiber.
 import { Effect, Schema } from "effect"
 import { Abort, Cancellation, Tool, Toolkit, ToolRuntime } from "quiesce"
+import { createRuntime, defineTool } from "quiesce/promise"
 
 /** What a host would call if there were nothing in between. */
 export const bare = async ({ x }) => x + 1
@@ -61,6 +62,38 @@ export const calls = (name, options) => ({
   name,
   run: (n) => withRuntime(options, (runtime) => repeat(n, (i) => runtime.execute(call(i))))
 })
+
+const numbers = Schema.standardSchemaV1(Schema.Struct({ x: Schema.Number }))
+
+/** Written by hand: a library may make objects of its own. */
+const aNumber = {
+  "~standard": {
+    version: 1,
+    vendor: "bench",
+    validate: (value) => (typeof value === "number" ? { value } : { issues: [{ message: "no number" }] })
+  }
+}
+
+/** A runtime of code without Effect, with the same tool. */
+export const facade = (execute, options) =>
+  createRuntime({
+    ...options,
+    tools: [
+      defineTool({
+        name: "tool",
+        description: "What a benchmark runs",
+        parameters: numbers,
+        output: aNumber,
+        render: String,
+        execute
+      })
+    ]
+  })
+
+/** Makes one call of that after another. */
+export const repeatCalls = async (n, runtime, signal) => {
+  for (let x = 0; x < n; x++) await runtime.call({ callId: "call", name: "tool", arguments: { x }, signal })
+}
 
 /** A case that runs an effect inside one fiber, under an owner. */
 export const inFiber = (name, each) => ({ name, run: (n) => withRuntime({}, () => repeat(n, each)) })

@@ -23,8 +23,10 @@ import { type Run, toIterable } from "./seamStream.js"
 const inOwner = (owner: Owner): Context.Context<Cancellation> =>
   Context.unsafeMake(new Map([[Cancellation.key, toService(owner)]]))
 
-const isNever = (promise: Promise<unknown>): void => {
-  promise.catch(() => {}) // L10: whoever waits is told; nobody need wait
+/** What is asked of a host, read where what a getter throws rejects the promise. */
+interface Asked<A> {
+  readonly effect: Effect.Effect<A, never, Cancellation>
+  readonly signal: AbortSignal
 }
 
 /** @internal */
@@ -44,8 +46,9 @@ export class Host {
   }
 
   /** Runs what answers when its owner is cancelled: it is not interrupted, and its answer is waited for. */
-  answer<A, B>(effect: Effect.Effect<A, never, Cancellation>, signal: AbortSignal, then: (answer: A) => B): Promise<B> {
-    const promise = new Promise<B>((resolve, reject) => {
+  answer<A, B>(ask: () => Asked<A>, then: (answer: A) => B): Promise<B> {
+    return new Promise((resolve, reject) => {
+      const { effect, signal } = ask()
       const owner = new CallerOwner(signal)
       startProtectedFiber(effect, inOwner(owner), this.origin).addObserver((exit) =>
         // R1
@@ -55,8 +58,6 @@ export class Host {
         })
       )
     })
-    isNever(promise)
-    return promise
   }
 
   /** Runs what nobody stops. */
@@ -67,7 +68,7 @@ export class Host {
         else reject(Cause.squash(exit.cause))
       })
     })
-    isNever(promise)
+    promise.catch(() => {}) // L10: whoever waits is told; nobody need wait
     return promise
   }
 

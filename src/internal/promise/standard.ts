@@ -74,12 +74,16 @@ export const parametersOf = (
   name: string,
   schema: AnySchema,
   jsonSchema: object | undefined
-): Schema.Schema<unknown, unknown> =>
-  Schema.transformOrFail(Schema.Unknown, Schema.Unknown, {
+): Schema.Schema<unknown, unknown> => {
+  const described = { jsonSchema: describe(name, schema, jsonSchema) }
+  // Effect's own is decoded as it is: through its `validate` it takes a fiber of its own for each value.
+  if (Schema.isSchema(schema)) return (schema as unknown as Schema.Schema<unknown, unknown>).annotations(described)
+  return Schema.transformOrFail(Schema.Unknown, Schema.Unknown, {
     strict: true,
     decode: (value, _, ast) => validateNow(schema, value, ast) as Effect.Effect<unknown, ParseResult.ParseIssue>,
     encode: (value, _, ast) => ParseResult.fail(new ParseResult.Forbidden(ast, value, "parameters are never encoded"))
-  }).annotations({ jsonSchema: describe(name, schema, jsonSchema) })
+  }).annotations(described)
+}
 
 /**
  * What became of an output when it was validated.
