@@ -63,6 +63,9 @@ export interface Codec<Promised, Effectful> {
   readonly absent?: Effectful | undefined
 }
 
+/** An object in which nothing has to be. */
+// biome-ignore lint/complexity/noBannedTypes: an interface without members would be refused as well
+type Nothing = {}
 type AnyEffect = Effect.Effect<any, any, any>
 type AnyStream = Stream.Stream<any, any, any>
 type NoOptions =
@@ -156,7 +159,7 @@ type Last<I extends ReadonlyArray<any>, P extends ReadonlyArray<any>, L, T> =
         ? Append<I, Merged<Exclude<L, undefined>, T>>
         : Unmappable<"its last argument may be left out, and is no options object">
       : [IsOptions<L>] extends [true]
-        ? {} extends L
+        ? Nothing extends L
           ? Unmappable<"its options may be empty, and not be left out">
           : Append<I, Merged<L, T>>
         : [IsOptions<L>] extends [false]
@@ -214,7 +217,7 @@ type EntryOf<M> =
         ? true extends IsEffectful<P[number]>
           ? Unmappable<"it answers at once, and takes an effect">
           : EntryFor<M, Kind>
-        : WithSignal<P, {}> extends Unmappable<infer Why>
+        : WithSignal<P, Nothing> extends Unmappable<infer Why>
           ? Unmappable<Why>
           : Kind extends "stream" | "get stream"
             ? true extends IsHandle<A>
@@ -279,7 +282,7 @@ type Operation<M, F, D> =
   M extends Member<infer Kind, infer P, infer A, any, any>
     ? Kind extends "at-once" | "get at-once"
       ? (...args: P) => Promise<Result<A, D>>
-      : WithSignal<P, D extends { readonly takes: infer T } ? T : {}> extends infer Q extends ReadonlyArray<any>
+      : WithSignal<P, D extends { readonly takes: infer T } ? T : Nothing> extends infer Q extends ReadonlyArray<any>
         ? (...args: Q) => Kind extends "stream" | "get stream" ? AsyncIterable<A> : Promise<Result<A, D>>
         : never
     : F

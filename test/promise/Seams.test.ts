@@ -247,7 +247,6 @@ describe("Seams, as promise code uses them", () => {
       assert.match(String(error.cause ?? error.message), /no luck/)
     }
     const model = Seam.fromSeam(Seams.model, {
-      // biome-ignore lint/correctness/useYield: one that fails before its first chunk
       async *stream() {
         throw new Error("no luck")
       }

@@ -17,6 +17,7 @@ export interface Codec<Promised, Effectful> {
     readonly toPromise: (effectful: Effectful) => Promised;
     readonly absent?: Effectful | undefined;
 }
+type Nothing = {};
 type AnyEffect = Effect.Effect<any, any, any>;
 type AnyStream = Stream.Stream<any, any, any>;
 type NoOptions = string | number | boolean | bigint | symbol | null | undefined | ReadonlyArray<any> | ((...args: Array<any>) => any) | ArrayBufferView | AnyEffect | AnyStream | AsyncIterable<any>;
@@ -40,7 +41,7 @@ type Merged<L, T> = "signal" extends keyof L ? Unmappable<"its options have a si
 type Taken<L, T> = L extends unknown ? {
     [K in keyof L]: K extends keyof T ? (T[K] extends Codec<infer P, any> ? P : never) | Extract<L[K], undefined> : L[K];
 } : never;
-type Last<I extends ReadonlyArray<any>, P extends ReadonlyArray<any>, L, T> = true extends IsEffectful<I[number]> ? Unmappable<"an argument before its options is an effect"> : I extends P ? [IsOptions<Exclude<L, undefined>>] extends [true] ? Append<I, Merged<Exclude<L, undefined>, T>> : Unmappable<"its last argument may be left out, and is no options object"> : [IsOptions<L>] extends [true] ? {} extends L ? Unmappable<"its options may be empty, and not be left out"> : Append<I, Merged<L, T>> : [IsOptions<L>] extends [false] ? undefined extends L ? Unmappable<"its last argument may be undefined"> : true extends IsEffectful<L> ? Unmappable<"its last argument is an effect"> : [...P, options: Signalled] : Unmappable<"its last argument may be an options object or something else">;
+type Last<I extends ReadonlyArray<any>, P extends ReadonlyArray<any>, L, T> = true extends IsEffectful<I[number]> ? Unmappable<"an argument before its options is an effect"> : I extends P ? [IsOptions<Exclude<L, undefined>>] extends [true] ? Append<I, Merged<Exclude<L, undefined>, T>> : Unmappable<"its last argument may be left out, and is no options object"> : [IsOptions<L>] extends [true] ? Nothing extends L ? Unmappable<"its options may be empty, and not be left out"> : Append<I, Merged<L, T>> : [IsOptions<L>] extends [false] ? undefined extends L ? Unmappable<"its last argument may be undefined"> : true extends IsEffectful<L> ? Unmappable<"its last argument is an effect"> : [...P, options: Signalled] : Unmappable<"its last argument may be an options object or something else">;
 type Append<I extends ReadonlyArray<any>, O> = O extends Unmappable<any> ? O : [...I, options: O];
 type WithSignal<P extends ReadonlyArray<any>, T> = P extends readonly [] ? [options: Signalled] : Required<P> extends readonly [...infer I, infer L] ? P extends readonly [...I, ...Array<any>] ? Last<I, P, L, T> : Unmappable<"an argument before its last may be left out"> : Unmappable<"its arguments are unknown">;
 type Options<P extends ReadonlyArray<any>> = Required<P> extends readonly [...any, infer L] ? Exclude<L, undefined> : never;
@@ -60,7 +61,7 @@ type Details<M> = M extends Member<any, infer P, infer A, any, infer R> ? ([Effe
     readonly endedBy: ReadonlyArray<keyof Element<A>>;
 } : unknown) : never;
 type IsPlain<M> = M extends Member<any, infer P, infer A, any, infer R> ? [EffectfulKeys<Options<P>>] extends [never] ? true extends IsHandle<A> ? false : Scope.Scope extends R ? false : true : false : false;
-type EntryOf<M> = M extends Member<infer Kind, infer P, infer A, any, infer R> ? [Exclude<R, Cancellation | Scope.Scope>] extends [never] ? Kind extends "at-once" | "get at-once" ? true extends IsEffectful<P[number]> ? Unmappable<"it answers at once, and takes an effect"> : EntryFor<M, Kind> : WithSignal<P, {}> extends Unmappable<infer Why> ? Unmappable<Why> : Kind extends "stream" | "get stream" ? true extends IsHandle<A> ? Unmappable<"what it streams has operations"> : EntryFor<M, Kind> : EntryFor<M, Kind> : Unmappable<"it needs more than an owner and a scope"> : M;
+type EntryOf<M> = M extends Member<infer Kind, infer P, infer A, any, infer R> ? [Exclude<R, Cancellation | Scope.Scope>] extends [never] ? Kind extends "at-once" | "get at-once" ? true extends IsEffectful<P[number]> ? Unmappable<"it answers at once, and takes an effect"> : EntryFor<M, Kind> : WithSignal<P, Nothing> extends Unmappable<infer Why> ? Unmappable<Why> : Kind extends "stream" | "get stream" ? true extends IsHandle<A> ? Unmappable<"what it streams has operations"> : EntryFor<M, Kind> : EntryFor<M, Kind> : Unmappable<"it needs more than an owner and a scope"> : M;
 type EntryFor<M, Kind> = (IsPlain<M> extends true ? Kind : never) | ({
     readonly kind: Kind;
 } & Details<M>);
@@ -78,7 +79,7 @@ type Result<A, D> = D extends {
 } ? Scoped : unknown) : A;
 type Operation<M, F, D> = M extends Member<infer Kind, infer P, infer A, any, any> ? Kind extends "at-once" | "get at-once" ? (...args: P) => Promise<Result<A, D>> : WithSignal<P, D extends {
     readonly takes: infer T;
-} ? T : {}> extends infer Q extends ReadonlyArray<any> ? (...args: Q) => Kind extends "stream" | "get stream" ? AsyncIterable<A> : Promise<Result<A, D>> : never : F;
+} ? T : Nothing> extends infer Q extends ReadonlyArray<any> ? (...args: Q) => Kind extends "stream" | "get stream" ? AsyncIterable<A> : Promise<Result<A, D>> : never : F;
 export type Of<S, D> = {
     readonly [K in keyof S]: K extends keyof D ? Operation<Shape<S[K]>, S[K], D[K]> : never;
 };
