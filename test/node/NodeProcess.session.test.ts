@@ -11,7 +11,7 @@ import { alive, groupMembers, waitUntil } from "../support/processes.js"
 const withoutBash = (place: Place): Readonly<Record<string, string>> => {
   const bin = place.path("bin")
   fs.mkdirSync(bin, { recursive: true })
-  for (const name of ["sh", "sleep", "cat", "setsid"]) {
+  for (const name of ["sh", "sleep", "cat", "setsid", "sed"]) {
     const found = ["/bin", "/usr/bin"].map((folder) => path.join(folder, name)).find((file) => fs.existsSync(file))
     if (found !== undefined && !fs.existsSync(path.join(bin, name))) fs.symlinkSync(found, path.join(bin, name))
   }
@@ -22,6 +22,25 @@ const shells = [
   { shell: "bash", env: () => ({}) },
   { shell: "sh", env: withoutBash }
 ]
+
+it.live("218: a shell that loses the line behind an interrupted command is ready within the grace all the same", () =>
+  inPlace((place) =>
+    Effect.gen(function* () {
+      // Loses it as dash does where the interrupt comes while it reads, but each time.
+      const losing = `#!/bin/bash
+exec 7<&0
+exec /bin/sh -i < <(trap "" INT; exec sed -u '/^__quiesce_end 1 /{x;s/^/x/;/^x$/{x;s/.*//;b};x}' <&7)`
+      const { PATH: bin = "" } = withoutBash(place)
+      fs.rmSync(path.join(bin, "sh"))
+      fs.writeFileSync(path.join(bin, "sh"), losing, { mode: 0o755 })
+      const session = yield* Process.openSession({ cwd: place.folder, grace, env: { PATH: bin } })
+      const sending = yield* Effect.fork(session.send("echo >begun; sleep 60"))
+      yield* waitUntil(() => fs.existsSync(place.path("begun")))
+      yield* interrupt(sending)
+      assert.deepInclude(yield* session.send("echo on"), { stdout: "on\n", exitCode: 0 })
+    })
+  )
+)
 
 describe.each(shells)("a session of $shell", ({ env, shell }) => {
   const open = (place: Place, options: Process.SessionOptions = {}) =>

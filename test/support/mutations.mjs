@@ -1186,6 +1186,14 @@ const mutations = [
     name: "child by child"
   },
   {
+    law: "F3 a line that an interrupt has cut is printed again",
+    file: "src/internal/node/foreground.ts",
+    find: "if (isTimeToRepeat(looks)) ",
+    replace: "if (looks < 0) ",
+    tests: "test/node/NodeProcess.session",
+    name: "loses the line"
+  },
+  {
     law: "F3 not what ran before",
     file: "src/internal/node/foreground.ts",
     find: ".filter((entry) => !isIn(this.before, entry))",

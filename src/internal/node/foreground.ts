@@ -23,10 +23,14 @@ import { epilogue, lineOf, markOf } from "./shellScript.js"
 
 /** How often a command that was interrupted is looked at. */
 const pollMillis = 25
-/** How many looks it takes to believe that the line that prints the end was lost: cut by the interrupt. */
-const looksUntilRepeat = 10
-/** How long a shell may take to be ready again when all that its command has started was killed. */
-const killMillis = 500
+/** How long a shell may take to be ready again when nothing that its command has started is alive. */
+const readyMillis = 500
+
+/**
+ * Whether to print the end once more: the interrupt may have cut the line that prints it. Soon, because that shell is ready
+ * and the grace runs; ever more rarely, because those lines are kept for a shell that is not.
+ */
+const isTimeToRepeat = (looks: number): boolean => Number.isInteger(Math.log2(looks))
 
 /** @internal */
 export interface ShellParts {
@@ -136,12 +140,13 @@ export class ForegroundCommand implements Foreground {
   }
 
   private kill(): void {
-    this.climb("SIGKILL", killMillis, () => this.endSession())
+    this.climb("SIGKILL", readyMillis, () => this.endSession())
   }
 
   private climb(name: "SIGTERM" | "SIGKILL", millis: number, next: () => void): void {
     const { started } = this
-    if (started.length === 0) return this.endSession()
+    // The shell itself is not ready: it works on what it does not let be interrupted, or is only slow.
+    if (started.length === 0) return this.rung(readyMillis, () => this.endSession())
     this.stoppedBy = name
     signalEach(started, name)
     this.rung(millis, next)
@@ -158,7 +163,7 @@ export class ForegroundCommand implements Foreground {
       const { started } = this
       const hasNewcomers = started.length > 0 && !started.some((entry) => isIn(this.interrupted, entry))
       if (hasNewcomers && this.stoppedBy === "SIGINT") this.sendInterrupt() // F2
-      if (looks % looksUntilRepeat === 0) this.shell.stdin.write(epilogue(this.number))
+      if (isTimeToRepeat(looks)) this.shell.stdin.write(epilogue(this.number))
       this.look(looks + 1)
     })
   }
