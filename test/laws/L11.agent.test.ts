@@ -133,7 +133,7 @@ describe("L11 agent", () => {
       const turns = here.agent.session.position().turn
       return late === undefined ? `alone, ${turns} turn` : `${here.fateOf(late)}, ${turns} turns`
     }),
-    { cut: "op", preemptions: 0, expect: ["alone, 1 turn", "read, 2 turns"] }
+    { cut: "effect", preemptions: 0, expect: ["alone, 1 turn", "read, 2 turns"] }
   )
 
   law(
@@ -159,7 +159,7 @@ describe("L11 agent", () => {
       if (wasRunning) assert.strictEqual(outcome?._tag, "Cancelled", "a turn that was cancelled while it ran")
       return `${here.fateOf(first)}, ${outcome?._tag}`
     }),
-    { cut: "op", preemptions: 0, expect: ["read, Completed", "read, Cancelled", "discarded, Cancelled"] }
+    { cut: "effect", preemptions: 0, expect: ["read, Completed", "read, Cancelled", "discarded, Cancelled"] }
   )
 
   law(
@@ -181,7 +181,7 @@ describe("L11 agent", () => {
       if (behind !== undefined) assert.strictEqual(here.fateOf(behind), "read", "L11")
       return `${here.agent.session.position().turn} turns`
     }),
-    { cut: "op", preemptions: 0, expect: ["2 turns", "3 turns", "4 turns"] }
+    { cut: "effect", preemptions: 0, expect: ["2 turns", "3 turns", "4 turns"] }
   )
 
   law(
@@ -205,7 +205,7 @@ describe("L11 agent", () => {
       if (status === "closed") assert.strictEqual(here.agent.session.events().length, length, "L11: it still runs")
       return `${here.fateOf(first)}, ${status}`
     }),
-    { cut: "op", preemptions: 0, expect: ["read, idle", "read, closed", "parked, closed"] }
+    { cut: "effect", preemptions: 0, expect: ["read, idle", "read, closed", "parked, closed"] }
   )
 
   law(
@@ -228,7 +228,7 @@ describe("L11 agent", () => {
       return `${answer ?? "nobody asks"}: ${fate}, ${here.agent.session.position().turn} turns`
     }),
     {
-      cut: "op",
+      cut: "effect",
       preemptions: 0,
       expect: [
         "nobody asks: read, 2 turns",
@@ -255,7 +255,7 @@ describe("L11 agent", () => {
       assert.strictEqual(here.call, "OK")
       return `${steered === undefined ? "alone" : here.fateOf(steered)}, ${here.agent.session.position().turn} turns`
     }),
-    { cut: "op", preemptions: 0, expect: ["alone, 1 turns", "read, 1 turns", "read, 2 turns"] }
+    { cut: "effect", preemptions: 0, expect: ["alone, 1 turns", "read, 1 turns", "read, 2 turns"] }
   )
 
   law(
@@ -276,7 +276,7 @@ describe("L11 agent", () => {
       return `${here.fateOf(first)}, ${here.call}`
     }),
     {
-      cut: "op",
+      cut: "effect",
       preemptions: 0,
       expect: ["read, OK", "read, no call", "read, ABORTED", "read, ABORTED_BEFORE_DISPATCH", "discarded, OK"]
     }
@@ -302,7 +302,7 @@ describe("L11 agent", () => {
       return `${here.fateOf(first)}, ${here.answer}`
     }),
     {
-      cut: "op",
+      cut: "effect",
       preemptions: 0,
       expect: ["read, whole: ab", "parked, none", "read, none", "read, cut short: a", "read, cut short: ab"]
     }
@@ -333,7 +333,7 @@ describe("L11 agent", () => {
       return `${how} ${fate}, ${here.agent.session.position().turn} turns`
     }),
     {
-      cut: "op",
+      cut: "effect",
       preemptions: 0,
       expect: [
         "nobody , 1 turns",

@@ -48,7 +48,8 @@ export interface Depth extends Pick<Explore.Options<string, unknown>, "faults" |
    * `op`: a fault before every operation with a preemption before every operation. `effect` (the default), for scenarios
    * of which that would take minutes: a fault before every operation in the default order, and with a preemption only
    * where an operation has an effect that other fibers can see. `suspension`, for those of which that would take too long
-   * as well: with another turn of the fibers only where they wait. With no preemption, faults come only there, too.
+   * as well: with another turn of the fibers only where they wait. With no preemption, a `cut` that is named holds for
+   * faults, too: enough for those that change only what other fibers see.
    */
   readonly cut?: Explore.Granularity
 }
@@ -64,7 +65,7 @@ const searches = ({
   const common = { faults, timers, maxSchedules: atMost }
   if (isNightly()) return [{ ...common, preemptions: preemptions + (cut === "op" ? 1 : 0), granularity: "op" }]
   const all = { ...common, preemptions, granularity: cut ?? "effect" } as const
-  const isWhole = cut === "op" || faults === 0 || (cut === "suspension" && preemptions === 0)
+  const isWhole = cut === "op" || faults === 0 || (cut !== undefined && preemptions === 0)
   return isWhole ? [all] : [{ ...common, preemptions: 0, granularity: "op" }, all]
 }
 
