@@ -4,6 +4,8 @@
 //   npm run test:mutations -- owner   those whose file or law contains "owner"
 //   npm run test:mutations -- explored --write docs/mutations.md
 //                                     and writes what became of them as a page
+//   node test/support/mutations.mjs --check
+//                                     only whether each line still stands where its entry says
 //
 // Works in a copy of the tracked files, so the working tree is never touched.
 import { spawnSync } from "node:child_process"
@@ -860,8 +862,8 @@ const mutations = [
   {
     law: "explored L14 view",
     file: "src/internal/toolRuntime/callState.ts",
-    find: "this.seen ??= Object.freeze({",
-    replace: "this.seen ??= ({",
+    find: "this.seen = Object.freeze({",
+    replace: "this.seen = ({",
     tests: "test/laws/L14",
     name: "no stage can write"
   },
@@ -924,7 +926,7 @@ const mutations = [
   {
     law: "W1 versions",
     file: "src/internal/capability/fileSystem/writeText.ts",
-    find: "yield* call(fs.utimes(at, later, later)) // W1",
+    find: "yield* call(fs.utimes(path, later, later)) // W1",
     replace: "void later",
     tests: "test/testing/MemoryFileSystem",
     name: "no version comes again"
@@ -932,7 +934,7 @@ const mutations = [
   {
     law: "W2 guarded",
     file: "src/internal/capability/fileSystem/writeText.ts",
-    find: "writeChunks(platform, at, chunksOf(text), target), mayWrite)",
+    find: "writeChunks(platform, at, chunksOf(text), target), mayReplace)",
     replace: "writeChunks(platform, at, chunksOf(text), target), Effect.void)",
     tests: "test/testing/MemoryFileSystem",
     name: "another program changes the file during writeAll"
@@ -1492,10 +1494,11 @@ const copyTree = () => {
   return dir
 }
 
-const apply = (text, find, replace, where) => {
-  if (text.split(find).length !== 2) throw new Error(`${where}: "${find}" should stand there exactly once`)
-  return text.replace(find, () => replace)
-}
+/** The entries whose line is not there, or more than once: it has been written anew, and the entry has to follow. */
+const stale = (wanted) =>
+  wanted
+    .filter(({ file, find }) => fs.readFileSync(file, "utf8").split(find).length !== 2)
+    .map(({ file, find, law }) => `${law}: "${find}" should stand in ${file} exactly once`)
 
 const write = (rows) =>
   [
@@ -1516,17 +1519,21 @@ const write = (rows) =>
     ""
   ].join("\n")
 
-const [wanted = "", ...options] = process.argv.slice(2)
+const [asked = "", ...options] = process.argv.slice(2)
+const isCheck = asked === "--check"
+const wanted = mutations.filter(({ file, law }) => isCheck || `${law} ${file}`.includes(asked))
+const wrong = stale(wanted)
+if (wrong.length > 0) process.stderr.write(`${wrong.join("\n")}\n`)
+if (isCheck || wrong.length > 0) process.exit(wrong.length > 0 ? 1 : 0)
 const page = options[0] === "--write" ? options[1] : undefined
 const rows = []
 const dir = copyTree()
 let survived = 0
 try {
-  for (const { law, file, find, name, replace, tests } of mutations) {
-    if (!`${law} ${file}`.includes(wanted)) continue
+  for (const { law, file, find, name, replace, tests } of wanted) {
     const target = path.join(dir, file)
     const original = fs.readFileSync(target, "utf8")
-    fs.writeFileSync(target, apply(original, find, replace, file))
+    fs.writeFileSync(target, original.replace(find, () => replace))
     const run = spawnSync(
       path.resolve("node_modules/.bin/vitest"),
       ["run", tests, "--bail", "1", "--testTimeout", "4000", ...(name === undefined ? [] : ["-t", name])],
