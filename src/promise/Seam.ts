@@ -380,6 +380,17 @@ export const define =
   })
 
 /**
+ * How the operations of a seam run.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface ToSeamOptions {
+  /** Where log, clock and tracer come from, for a program that has Effect as well. Default: Effect's own. */
+  readonly effectRuntime?: Runtime.Runtime<never> | undefined
+}
+
+/**
  * The seam of a service that one has.
  *
  * What its operations fail with is what its promises reject with, the same object. Each operation is an owner of its own,
@@ -389,8 +400,8 @@ export const define =
  * @since 0.1.0
  * @category converting
  */
-export const toSeam = <I, S, P>(definition: Definition<I, S, P>, service: S): P =>
-  seamOf(new Host(Runtime.defaultRuntime), definition.operations, service) as P
+export const toSeam = <I, S, P>(definition: Definition<I, S, P>, service: S, options?: ToSeamOptions): P =>
+  seamOf(new Host(options?.effectRuntime ?? Runtime.defaultRuntime), definition.operations, service) as P
 
 /**
  * A seam that is open, with all that its layer holds.

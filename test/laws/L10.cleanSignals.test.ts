@@ -1,6 +1,7 @@
 import { assert, describe } from "@effect/vitest"
-import { Cause, Effect, Exit, Fiber, Option } from "effect"
+import { Cause, Context, Effect, Exit, Fiber, Option } from "effect"
 import { Abort, Cancellation } from "quiesce"
+import { Seam } from "quiesce/promise"
 import { Sim } from "quiesce/testing"
 import { call, checkPublished, codeOf, ended, executing, law, reason, Witness, world } from "../support/laws.js"
 
@@ -34,6 +35,14 @@ class Census {
 const broken = (message: string): string => {
   throw new Error(message)
 }
+
+interface Asking {
+  readonly ask: (question: string) => Effect.Effect<string, unknown, Cancellation.Cancellation>
+}
+
+class Oracle extends Context.Tag("quiesce/test/laws/L10.cleanSignals.test/Oracle")<Oracle, Asking>() {}
+
+const oracle = Seam.define(Oracle)({ operations: { ask: "effect" }, catch: (error) => error })
 
 describe("L10 clean signals", () => {
   law(
@@ -123,6 +132,47 @@ describe("L10 clean signals", () => {
       return "failure"
     }),
     { expect: ["value", "the reason", "failure"] }
+  )
+
+  law(
+    "L10, L3, L6",
+    "an operation of a seam: its promise settles after the clean-up, with the value or the very reason; no listener is left",
+    Effect.gen(function* () {
+      const sim = yield* Sim.Sim
+      const witness = new Witness()
+      const controller = new AbortController()
+      const census = new Census(controller.signal)
+      const answer = yield* Sim.promise("answer", { ok: () => "done", broken: () => broken("broken") })
+      answer.catch(() => {}) // where nobody came to wait for it
+      let inner: unknown
+      const waiting = Abort.fromPromise({
+        try: ({ signal }) =>
+          new Promise<string>((resolve, reject) => {
+            signal.addEventListener("abort", () => {
+              inner = signal.reason
+              reject(signal.reason)
+            })
+            answer.then(resolve, reject)
+          }),
+        catch: (error) => error
+      })
+      const ask = () => Cancellation.operation(witness.during("operation", waiting), "ask")
+      const seam = Seam.toSeam(oracle, { ask }, { effectRuntime: yield* Effect.runtime<never>() })
+      sim.addFault("signal", () => controller.abort(reason))
+      const seen = yield* Effect.promise(() => {
+        const settled = (outcome: string) => [outcome, witness.alive.size, census.now] as const
+        return seam.ask("why", { signal: controller.signal }).then(
+          (value) => settled(value),
+          (error) => settled(error === reason ? "the reason" : error.message)
+        )
+      })
+      assert.strictEqual(seen[1], 0, "L3: settled before its clean-up")
+      assert.strictEqual(seen[2], 0, "L10: a listener is left")
+      assert.isAtMost(census.most, 1, "L10: more than one listener")
+      if (inner !== undefined) assert.strictEqual(inner, reason, "L6: the body saw another reason")
+      return `${seen[0]}${inner === undefined ? "" : ", told"}`
+    }),
+    { cut: "op", preemptions: 0, expect: ["done", "broken", "broken, told", "the reason", "the reason, told"] }
   )
 
   law(

@@ -37,6 +37,14 @@ const mutations = [
     tests: "test/promise/Seam.test"
   },
   {
+    law: "explored L10 a seam leaves its signal",
+    file: "src/internal/promise/seamHost.ts",
+    find: "      child.dispose() // L10\n",
+    replace: "",
+    tests: "test/laws/L10",
+    name: "an operation of a seam"
+  },
+  {
     law: "explored L3 the promise of a body is awaited",
     file: "src/internal/toolRuntime/attempt.ts",
     find: "          : Effect.flatMap(promiseEnd(attempt, attempt.promise, cause), record),",

@@ -1,6 +1,7 @@
 import type * as Context from "effect/Context";
 import type * as Effect from "effect/Effect";
 import * as Layer from "effect/Layer";
+import * as Runtime from "effect/Runtime";
 import type * as Schedule from "effect/Schedule";
 import type * as Scope from "effect/Scope";
 import type * as Stream from "effect/Stream";
@@ -104,7 +105,10 @@ export interface Definition<I, S, P> {
     readonly [promised]?: P;
 }
 export declare const define: <I, S>(tag: Context.Tag<I, S>) => <const D extends Descriptor<S>>(options: DefineOptions<I, S, D>) => Definition<I, S, Of<S, D>>;
-export declare const toSeam: <I, S, P>(definition: Definition<I, S, P>, service: S) => P;
+export interface ToSeamOptions {
+    readonly effectRuntime?: Runtime.Runtime<never> | undefined;
+}
+export declare const toSeam: <I, S, P>(definition: Definition<I, S, P>, service: S, options?: ToSeamOptions) => P;
 export interface Opened<P> extends Scoped {
     readonly seam: P;
 }
