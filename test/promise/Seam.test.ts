@@ -1,6 +1,6 @@
 import { getEventListeners } from "node:events"
 import { assert, describe, it } from "@effect/vitest"
-import { Context, Deferred, Effect, Exit, Fiber, Layer, type Scope, Stream } from "effect"
+import { Context, Deferred, Effect, Exit, Fiber, FiberRef, Layer, Runtime, type Scope, Stream } from "effect"
 import { Abort, CancelCause, Cancellation } from "quiesce"
 import { Seam } from "quiesce/promise"
 
@@ -114,6 +114,15 @@ describe("Seam.toSeam", () => {
     assert.deepStrictEqual(log, [`echo a {"twice":true}`, "echo b undefined"])
     assert.strictEqual(seam.version, "1")
     assert.strictEqual(listeners(signal), 0)
+  })
+
+  it("operations run with the runtime of a host, where one is given", async () => {
+    const whose = FiberRef.unsafeMake("Effect's own")
+    const effectRuntime = Runtime.setFiberRef(Runtime.defaultRuntime, whose, "the host's")
+    const service = { ...world().service, work: Cancellation.operation(FiberRef.get(whose), "work") }
+    const { signal } = new AbortController()
+    assert.strictEqual(await Seam.toSeam(definition, service).work({ signal }), "Effect's own")
+    assert.strictEqual(await Seam.toSeam(definition, service, { effectRuntime }).work({ signal }), "the host's")
   })
 
   it("L3, L6: an abort is answered after the clean-up, with the reason, the same object", async () => {

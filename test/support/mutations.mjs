@@ -1541,7 +1541,10 @@ try {
   for (const { law, file, find, name, replace, tests } of wanted) {
     const target = path.join(dir, file)
     const original = fs.readFileSync(target, "utf8")
-    fs.writeFileSync(target, original.replace(find, () => replace))
+    fs.writeFileSync(
+      target,
+      original.replace(find, () => replace)
+    )
     const run = spawnSync(
       path.resolve("node_modules/.bin/vitest"),
       ["run", tests, "--bail", "1", "--testTimeout", "4000", ...(name === undefined ? [] : ["-t", name])],
