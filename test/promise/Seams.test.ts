@@ -13,6 +13,7 @@ import {
 } from "quiesce/testing"
 import { itKeepsTheContract as codeContract, scripts } from "../support/contracts/code.js"
 import { modelContract } from "../support/contracts/model.js"
+import { itKeepsTheContract as processContract } from "../support/contracts/process.js"
 
 /** A layer whose service was made a seam, and that a service again. */
 const thereAndBack = <I, S, P, E>(definition: Seam.Definition<I, S, P>, layer: Layer.Layer<I, E>): Layer.Layer<I, E> =>
@@ -49,6 +50,26 @@ describe("Seams, there and back", () => {
       }
     })
   )
+
+  describe("Process", () =>
+    processContract(() => {
+      let alive: () => ReadonlyArray<number> = () => []
+      const layer = Layer.scoped(
+        Process.Process,
+        Effect.map(
+          ScriptedProcess.make({
+            echo: (args) => ({ stdout: `${args.join(" ")}\n` }),
+            sleep: { lasts: "forever" },
+            cat: { echoes: true }
+          }),
+          ({ process, started }) => {
+            alive = () => Effect.runSync(started).flatMap(({ isRunning, pid }) => (isRunning ? [pid] : []))
+            return process
+          }
+        )
+      )
+      return { layer: thereAndBack(Seams.process, layer), env: {}, stride: 5, alive: () => alive(), listsCopies: true }
+    }))
 
   it.live("FileSystem", () =>
     Effect.gen(function* () {
