@@ -153,7 +153,8 @@ export const deadline = (parent: AbortSignal | undefined, options: DeadlineOptio
   let isExpired = false
   if (!following.isAborted) {
     const expire = () => {
-      isExpired = following.abort(CancelCause.toReason(CancelCause.deadline(code, millis)))
+      isExpired = !following.isAborted // before the listeners are told
+      following.abort(CancelCause.toReason(CancelCause.deadline(code, millis)))
     }
     following.onRelease(startTimer(defaultOrigin, millis, expire))
   }

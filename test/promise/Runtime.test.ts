@@ -46,6 +46,56 @@ const complaints = async (f: () => Promise<void>): Promise<ReadonlyArray<unknown
   return seen
 }
 
+describe("bodies of untyped code", () => {
+  const answerOf = async (execute: () => any) => {
+    const tool = defineTool({ name: "untyped", description: "Does what it likes", parameters: Text, execute })
+    await using runtime = createRuntime({ tools: [tool] })
+    return await runtime.call({ ...call("untyped"), signal: new AbortController().signal })
+  }
+
+  it("L3: awaits a thenable whose then gives nothing", async () => {
+    let isDone = false
+    const result = await answerOf(() => ({
+      // biome-ignore lint/suspicious/noThenProperty: a thenable that is no promise
+      then: (resolve: (value: string) => void) => {
+        setImmediate(() => {
+          isDone = true
+          resolve("late")
+        })
+      }
+    }))
+    assert.isTrue(isDone)
+    assert.strictEqual(result.value, "late")
+  })
+
+  it("L3: ends a body that yields what is no text, and awaits its clean-up", async () => {
+    let isClean = false
+    const result = await answerOf(async function* () {
+      try {
+        yield Object.create(null)
+      } finally {
+        await settle()
+        isClean = true
+      }
+    })
+    assert.isTrue(isClean)
+    assert.isTrue(result.isError)
+  })
+
+  it("says of a review that answers nothing, or of an error that is none, that it is none", async () => {
+    const odd = [
+      { name: "odd", after: async () => undefined as any },
+      { name: "odd", around: async () => ({ isError: true, error: null }) as any }
+    ]
+    for (const policy of odd) {
+      await using runtime = createRuntime({ tools: [echo], policies: [policy] })
+      const { error, report } = await runtime.call({ ...call("echo"), signal: new AbortController().signal })
+      assert.strictEqual(report.code, "POLICY_FAILURE")
+      assert.notMatch(error?.message ?? "", /destructure|Cannot read properties/)
+    }
+  })
+})
+
 describe("createRuntime", () => {
   it("tells a model of its tools", () => {
     const [schema] = createRuntime({ tools: [echo] }).schemas()

@@ -227,7 +227,12 @@ describe("Signal.deadline", () => {
   it("L7: aborts when its time is over, with its own code", async () => {
     const parent = new AbortController()
     const limit = Signal.deadline(parent.signal, { duration: 5, code: "LOOKUP_TIMEOUT" })
+    let seen = false
+    limit.signal.addEventListener("abort", () => {
+      seen = limit.isExpired
+    })
     await wait(limit.signal)
+    assert.isTrue(seen, "a listener is told before it is expired")
     const { reason } = limit.signal
     assert.isTrue(limit.isExpired)
     assert.isTrue(Signal.isDeadline(reason, "LOOKUP_TIMEOUT"))

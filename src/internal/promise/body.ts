@@ -103,7 +103,12 @@ const pulled = async (iterable: AsyncIterable<unknown, unknown>, context: BodyCo
       await iterator.return?.() // B3
       throw context.signal.reason
     }
-    context.progress(String(step.value))
+    try {
+      context.progress(String(step.value))
+    } catch (error) {
+      await iterator.return?.() // B3
+      throw error
+    }
   }
 }
 
@@ -117,7 +122,9 @@ interface Runnable {
 const run = ({ check, execute }: Runnable, parameters: unknown, context: BodyContext): unknown => {
   const answer = execute(parameters, context)
   const value = isAsyncIterable(answer) ? pulled(answer, context) : answer
-  return isPromiseLike(value) ? value.then(check) : check(value)
+  if (!isPromiseLike(value)) return check(value)
+  // The `then` of another library need not give a promise, and what it gives need not be awaited (L3).
+  return (value instanceof Promise ? value : Promise.resolve(value)).then(check)
 }
 
 /**

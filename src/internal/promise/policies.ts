@@ -30,10 +30,10 @@ const decisionOf = (decision: unknown): Core.Decision => {
   return kind === "ask" ? Core.ask(reason) : (undefined as unknown as Core.Decision) // none: the core says so
 }
 
-const reviewOf = (review: Review): Core.Review => {
-  const { additionalContexts: contexts, kind } = review
-  if (kind === "block") return Core.block(review.content, { contexts })
-  if (kind === "accept") return Core.accept({ content: review.content, value: review.value, contexts })
+const reviewOf = (review: Review | undefined): Core.Review => {
+  const contexts = review?.additionalContexts
+  if (review?.kind === "block") return Core.block(review.content, { contexts })
+  if (review?.kind === "accept") return Core.accept({ content: review.content, value: review.value, contexts })
   return undefined as unknown as Core.Review // none: the core says so
 }
 

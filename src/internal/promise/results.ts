@@ -83,7 +83,7 @@ export const fromAnswer = (answer: unknown): Core.ToolResult => {
   if (known !== undefined) return known
   const { additionalContexts: contexts = [], content, error, isError, report, value } = answer as Authored
   if (isError === false) return Core.withContexts(Core.success(value as Core.Json), contexts)
-  if (isError !== true || error === undefined) return answer as unknown as Core.ToolResult
+  if (isError !== true || !isObject(error)) return answer as unknown as Core.ToolResult
   const { code = report?.code ?? "POLICY_FAILURE", name } = error.info ?? {}
   const failure = Core.failure({ code, name, message: error.message })
   return {
