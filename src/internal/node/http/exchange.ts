@@ -45,6 +45,13 @@ const defaults = { accept: "*/*", "accept-encoding": acceptedEncodings, "user-ag
 /** Of the response: one that goes on for ever ends there. */
 const maxHeaderSize = 16 * 1024
 
+/**
+ * Where the server has ended its side, Node ends ours, and until that is done the system refuses a reset: Node then tells of
+ * an error and never closes the socket. Such a server is there, and sees a mere close.
+ */
+const canReset = (socket: net.Socket): boolean =>
+  !socket.connecting && !socket.destroyed && (!socket.writableEnded || socket.writableFinished)
+
 /** @internal */
 export class NodeExchange implements Exchange {
   readonly head = new Settlement<Outcome<Head>>()
@@ -242,7 +249,7 @@ export class NodeExchange implements Exchange {
     const { raw } = this
     // Before anything else has closed it. What was sent and not read would go before the end that a mere close sends:
     // a server that does not read would not learn of it.
-    if (raw !== undefined && !raw.connecting && !raw.destroyed && this.ending?._tag !== "Done") raw.resetAndDestroy() // X6
+    if (raw !== undefined && this.ending?._tag !== "Done" && canReset(raw)) raw.resetAndDestroy() // X6
     this.request?.destroy()
     this.body?.destroy()
     this.socket?.destroy()
