@@ -106,7 +106,7 @@ const pulled = async (iterable: AsyncIterable<unknown, unknown>, context: BodyCo
     try {
       context.progress(String(step.value))
     } catch (error) {
-      await iterator.return?.() // B3
+      await iterator.return?.() // L3: its clean-up
       throw error
     }
   }
