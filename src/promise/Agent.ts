@@ -146,11 +146,18 @@ export interface Agent extends AsyncDisposable {
   readonly dispose: () => Promise<void>
 }
 
-const entryOf = (entry: StepEntry): Core.Entry =>
-  entry.kind === "reject" ? Core.reject(entry.reason) : Core.enter(entry.messages)
+// JavaScript can answer with anything.
+const entryOf = (entry: StepEntry | undefined): Core.Entry => {
+  if (entry?.kind === "reject") return Core.reject(entry.reason)
+  if (entry?.kind === "enter" && Array.isArray(entry.messages)) return Core.enter(entry.messages)
+  throw new TypeError('beforeStep must answer { kind: "enter", messages } or { kind: "reject", reason }')
+}
 
-const retryOf = (retry: RequestRetry): Core.Retry =>
-  retry.kind === "retry" ? Core.retry(retry.afterMillis) : Core.fail
+const retryOf = (retry: RequestRetry | undefined): Core.Retry => {
+  if (retry?.kind === "retry") return Core.retry(retry.afterMillis)
+  if (retry?.kind === "fail") return Core.fail
+  throw new TypeError('onRequestFailed must answer { kind: "retry", afterMillis } or { kind: "fail" }')
+}
 
 const coreOptions = (options: AgentOptions): Core.Options<any> => {
   const { beforeStep, beforeStop, instructions, onRequestFailed } = options
@@ -163,20 +170,11 @@ const coreOptions = (options: AgentOptions): Core.Options<any> => {
     instructions:
       typeof instructions === "function" ? (step) => asked((given) => instructions(step, given)) : instructions,
     beforeStep:
-      beforeStep &&
-      ((step, messages) =>
-        Effect.map(
-          asked((given) => beforeStep(step, messages, given)),
-          entryOf
-        )),
+      beforeStep && ((step, messages) => asked(async (given) => entryOf(await beforeStep(step, messages, given)))),
     beforeStop: beforeStop && ((turn) => asked((given) => beforeStop(turn, given))),
     onRequestFailed:
       onRequestFailed &&
-      ((problem, attempt) =>
-        Effect.map(
-          asked((given) => onRequestFailed(problem, attempt, given)),
-          retryOf
-        ))
+      ((problem, attempt) => asked(async (given) => retryOf(await onRequestFailed(problem, attempt, given))))
   }
 }
 

@@ -48,6 +48,34 @@ describe("createAgent", () => {
     assert.strictEqual(await next.catch((error) => error), reason)
   })
 
+  it("a turn ends with what its function should have answered, when that has answered with something else", async () => {
+    const broken: AskModel = async function* () {
+      yield {
+        _tag: "Finish",
+        reason: "error",
+        error: { code: "PROVIDER_FAILURE", message: "busy", isRetryable: true }
+      }
+    }
+    const odd = [
+      { says: "beforeStep must answer", model: hello, beforeStep: () => undefined as any },
+      {
+        says: "beforeStep must answer",
+        model: hello,
+        beforeStep: async () => ({ kind: "entre", messages: [] }) as any
+      },
+      { says: "beforeStep must answer", model: hello, beforeStep: async () => ({ kind: "enter" }) as any },
+      { says: "onRequestFailed must answer", model: broken, onRequestFailed: () => undefined as any },
+      { says: "onRequestFailed must answer", model: broken, onRequestFailed: async () => ({ kind: "again" }) as any }
+    ]
+    for (const { says, ...options } of odd) {
+      await using agent = await createAgent({ id: "clerk", runtime: createRuntime(), ...options })
+      await agent.followup("hi")
+      await agent.whenIdle()
+      const { event } = agent.session.events().findLast(({ event }) => event._tag === "TurnEnded") ?? {}
+      assert.include(JSON.stringify(event), says)
+    }
+  })
+
   it("events end when the agent is disposed of", async () => {
     const agent = await createAgent({ id: "clerk", runtime: createRuntime(), model: hello })
     const tags: Array<string> = []
